@@ -1,0 +1,112 @@
+package testdb
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// PostgresVariable holds the URL of the server whose databases Postgres hands out.
+const PostgresVariable = "INBOX_TEST_POSTGRES"
+
+// Postgres returns the URL of an empty database, which goes when the test ends.
+func Postgres(t testing.TB) string {
+	t.Helper()
+	return fresh(t, PostgresVariable, createPostgres, dropPostgres)
+}
+
+// StartPostgres starts a server for a test that stops or kills it. The test's end
+// closes it.
+func StartPostgres(t testing.TB) *Server {
+	t.Helper()
+	return private(t, NewPostgres)
+}
+
+// NewPostgres starts a private Postgres server; the caller closes it.
+func NewPostgres(ctx context.Context) (*Server, error) {
+	postgres, err := findBinary("postgres", "postgresql", "/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")
+	if err != nil {
+		return nil, err
+	}
+	account, err := unprivileged()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := newDirectory("inbox-pg-", account)
+	if err != nil {
+		return nil, err
+	}
+	data := filepath.Join(dir, "data")
+	command := func(program string, args ...string) *exec.Cmd {
+		cmd := exec.Command(program, args...)
+		cmd.Dir = dir
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: account}
+		return cmd
+	}
+
+	// Nothing here survives the machine, so nothing is synced to its disk.
+	initdb := command(filepath.Join(filepath.Dir(postgres), "initdb"), "-D", data, "-U", "postgres",
+		"-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	if err := run(ctx, initdb, filepath.Join(dir, "initdb.log")); err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	server := &Server{
+		name: "Postgres",
+		dir:  dir,
+		url: func(port int) string {
+			return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
+		},
+		command: func(port int) *exec.Cmd {
+			return command(postgres, "-D", data, "-k", dir, "-p", strconv.Itoa(port), "-h", "127.0.0.1",
+				"-c", "fsync=off", "-c", "max_connections=200")
+		},
+		// The socket in our own directory proves that it is our server that answers,
+		// and not another that took the port.
+		ping: func(ctx context.Context, port int) error {
+			conn, err := pgx.Connect(ctx, fmt.Sprintf("host=%s port=%d user=postgres dbname=postgres", dir, port))
+			if err != nil {
+				return err
+			}
+			return conn.Close(ctx)
+		},
+		create:     createPostgres,
+		stopSignal: syscall.SIGINT,
+		killSignal: syscall.SIGQUIT,
+	}
+	if err := server.launch(ctx); err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	return server, nil
+}
+
+func createPostgres(ctx context.Context, serverURL string) (string, error) {
+	name := randomName()
+	if err := execPostgres(ctx, serverURL, `CREATE DATABASE "`+name+`"`); err != nil {
+		return "", err
+	}
+	return withDatabase(serverURL, name)
+}
+
+// dropPostgres cuts off the sessions that a test left open: they are its own business.
+func dropPostgres(ctx context.Context, serverURL, name string) error {
+	return execPostgres(ctx, serverURL, `DROP DATABASE "`+name+`" WITH (FORCE)`)
+}
+
+func execPostgres(ctx context.Context, serverURL, sql string) error {
+	conn, err := pgx.Connect(ctx, serverURL)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, sql)
+	return err
+}
