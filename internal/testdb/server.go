@@ -127,9 +127,13 @@ func freePort() (int, error) {
 }
 
 // newDirectory makes the directory of a server, owned by the account that it runs
-// as. It lies in /tmp whatever TMPDIR says: a socket's path has to stay below 108 bytes.
+// as. It lies in /tmp where TMPDIR is long: a socket's path has to stay below 108 bytes.
 func newDirectory(pattern string, account *syscall.Credential) (string, error) {
-	dir, err := os.MkdirTemp("/tmp", pattern)
+	parent := os.TempDir()
+	if len(parent) > 60 {
+		parent = "/tmp"
+	}
+	dir, err := os.MkdirTemp(parent, pattern)
 	if err != nil || account == nil {
 		return dir, err
 	}
