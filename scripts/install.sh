@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Installs what the tests need and the machine lacks, on Debian and its kin. None of it
+# starts a service: the tests run private servers of their own.
+set -euo pipefail
+
+# The directories where distributions put servers are not in every user's PATH.
+PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+for tool in go gcc; do # gcc is for the race detector
+	if ! has "$tool"; then
+		echo "install.sh: $tool is missing: install it first" >&2
+		exit 1
+	fi
+done
+
+packages=()
+has mariadbd && has mariadb-install-db || packages+=(mariadb-server-core mariadb-client-core)
+has wat2wasm && has wasm-objdump || packages+=(wabt)
+if ! has postgres && ! compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; then
+	packages+=(postgresql)
+fi
+if [ ${#packages[@]} -eq 0 ]; then
+	exit 0
+fi
+
+echo "== installing ${packages[*]}"
+if ! has apt-get; then
+	echo "install.sh: this machine has no apt-get: install what these Debian packages hold: ${packages[*]}" >&2
+	exit 1
+fi
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+	if ! has sudo; then
+		echo "install.sh: neither root nor sudo: as root, run: apt-get install --no-install-recommends ${packages[*]}" >&2
+		exit 1
+	fi
+	as_root=(sudo)
+	[ -t 0 ] || as_root+=(-n) # nobody there to type a password
+fi
+if [[ " ${packages[*]} " == *" postgresql "* ]]; then
+	# Read by the package's installation: no cluster is made, so that no server starts.
+	"${as_root[@]}" mkdir -p /etc/postgresql-common/createcluster.d
+	echo "create_main_cluster = false" |
+		"${as_root[@]}" tee /etc/postgresql-common/createcluster.d/inbox-wasm-tests.conf >/dev/null
+fi
+# Another installation on the machine is waited for.
+apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+"${apt[@]}" update </dev/null
+"${apt[@]}" install -y --no-install-recommends "${packages[@]}" </dev/null
