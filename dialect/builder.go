@@ -1,0 +1,197 @@
+package dialect
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Builder writes a statement's text and keeps what its placeholders bind, in step.
+type Builder struct {
+	// Numbered placeholders are $1, $2, … and a value that is bound twice keeps its number;
+	// otherwise each placeholder is a question mark.
+	Numbered bool
+
+	sql    strings.Builder
+	params []Param
+}
+
+// Add writes text.
+func (b *Builder) Add(parts ...string) *Builder {
+	for _, part := range parts {
+		b.sql.WriteString(part)
+	}
+	return b
+}
+
+// Bind names the next placeholder and gives its text.
+func (b *Builder) Bind(name ParamName) string { return b.BindPart(name, 0) }
+
+// BindPart is Bind for a value that has parts.
+func (b *Builder) BindPart(name ParamName, part int) string {
+	p := Param{name, part}
+	if !b.Numbered {
+		b.params = append(b.params, p)
+		return "?"
+	}
+	for i, known := range b.params {
+		if known == p {
+			return "$" + strconv.Itoa(i+1)
+		}
+	}
+	b.params = append(b.params, p)
+	return "$" + strconv.Itoa(len(b.params))
+}
+
+// Statement is what was written, with what it answers.
+func (b *Builder) Statement(returns ...Output) Statement {
+	return Statement{SQL: b.sql.String(), Params: b.params, Returns: returns}
+}
+
+// Grammar is what the databases' texts have in common, given how each of them quotes and orders.
+type Grammar struct {
+	Quote    func(identifier string) string
+	Numbered bool
+	// Nulls orders a nullable column with its NULLs first or last.
+	Nulls func(column string, first bool) string
+}
+
+// Builder is a new builder of the grammar.
+func (g *Grammar) Builder() *Builder { return &Builder{Numbered: g.Numbered} }
+
+// Table is the table's quoted name.
+func (g *Grammar) Table(t *Table) string {
+	if t.Schema == "" {
+		return g.Quote(t.Name)
+	}
+	return g.Quote(t.Schema) + "." + g.Quote(t.Name)
+}
+
+// Role is the quoted column that plays the role, behind a qualifier such as "q." or none.
+func (g *Grammar) Role(t *Table, qualifier string, r Role) string {
+	return qualifier + g.Quote(t.Roles[r])
+}
+
+// IDs lists the key's quoted columns, each behind the qualifier.
+func (g *Grammar) IDs(t *Table, qualifier string) string {
+	names := make([]string, len(t.ID))
+	for i, name := range t.ID {
+		names[i] = qualifier + g.Quote(name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Order is the claim order: priority, retry_after, key.
+func (g *Grammar) Order(t *Table) string {
+	var terms []string
+	nulls := func(r Role, first bool) {
+		if !t.Has(r) {
+			return
+		}
+		if column := g.Role(t, "", r); t.Column(r).Nullable {
+			terms = append(terms, g.Nulls(column, first))
+		} else {
+			terms = append(terms, column)
+		}
+	}
+	nulls(Priority, false)
+	nulls(RetryAfter, true)
+	return strings.Join(append(terms, g.IDs(t, "")), ", ")
+}
+
+// Selected writes the condition on the group and the finished mark: which rows a subscription reads
+// at all, whether they are due or not.
+func (g *Grammar) Selected(b *Builder, t *Table, s Selection) {
+	b.Add(g.selected(b, t, s))
+}
+
+func (g *Grammar) selected(b *Builder, t *Table, s Selection) string {
+	var terms []string
+	if t.Has(Group) {
+		column := g.Role(t, "", Group)
+		switch {
+		case !s.AllGroups:
+			terms = append(terms, column+" = "+b.Bind(GroupName))
+		case s.Except > 0:
+			names := make([]string, s.Except)
+			for i := range names {
+				names[i] = b.BindPart(Except, i)
+			}
+			term := column + " NOT IN (" + strings.Join(names, ", ") + ")"
+			if t.Column(Group).Nullable {
+				term = "(" + column + " IS NULL OR " + term + ")"
+			}
+			terms = append(terms, term)
+		}
+	}
+	if t.Has(ProcessedAt) {
+		terms = append(terms, g.Role(t, "", ProcessedAt)+" IS NULL")
+	}
+	if len(terms) == 0 {
+		return "1 = 1"
+	}
+	return strings.Join(terms, " AND ")
+}
+
+// Claimable writes the condition of a claim in the lease form: selected, due and not held.
+func (g *Grammar) Claimable(b *Builder, t *Table, s Selection) {
+	b.Add(g.selected(b, t, s))
+	if t.Has(RetryAfter) {
+		b.Add(" AND ", g.past(b, t, RetryAfter))
+	}
+	if t.Has(LockedUntil) {
+		b.Add(" AND ", g.past(b, t, LockedUntil))
+	}
+	if s.BelowCap && t.Has(Attempt) {
+		b.Add(" AND ", g.Role(t, "", Attempt), " < ", b.Bind(Cap))
+	}
+}
+
+// past is the condition that a time is absent or has come.
+func (g *Grammar) past(b *Builder, t *Table, r Role) string {
+	column := g.Role(t, "", r)
+	if !t.Column(r).Nullable {
+		return column + " <= " + b.Bind(Now)
+	}
+	return "(" + column + " IS NULL OR " + column + " <= " + b.Bind(Now) + ")"
+}
+
+// Counts writes the three sums that [Dialect.Count] answers, from the rows that are selected.
+func (g *Grammar) Counts(t *Table, s Selection) Statement {
+	b := g.Builder()
+	sum := func(condition string) string {
+		return "COALESCE(SUM(CASE WHEN " + condition + " THEN 1 ELSE 0 END), 0)"
+	}
+	due, held := "1 = 1", "1 = 0"
+	conditions := func() (string, string, string) {
+		if t.Has(LockedUntil) {
+			column := g.Role(t, "", LockedUntil)
+			held = column + " IS NOT NULL AND " + column + " > " + b.Bind(Now)
+		}
+		heldSum := sum(held)
+		if t.Has(RetryAfter) {
+			due = g.past(b, t, RetryAfter)
+		}
+		if t.Has(LockedUntil) {
+			due += " AND " + g.past(b, t, LockedUntil)
+		}
+		dueSum := sum(due)
+		return heldSum, dueSum, "COUNT(*)"
+	}
+	heldSum, dueSum, all := conditions()
+	b.Add("SELECT ", heldSum, ", ", dueSum, ", ", all, " FROM ", g.Table(t), " WHERE ")
+	g.Selected(b, t, s)
+	return b.Statement()
+}
+
+// Insert writes an insert of one row whose values are given by role.
+func (g *Grammar) Insert(t *Table, roles []Role) Statement {
+	b := g.Builder()
+	columns := make([]string, len(roles))
+	values := make([]string, len(roles))
+	for i, r := range roles {
+		columns[i] = g.Role(t, "", r)
+		values[i] = b.BindPart(Value, int(r))
+	}
+	b.Add("INSERT INTO ", g.Table(t), " (", strings.Join(columns, ", "), ") VALUES (", strings.Join(values, ", "), ")")
+	return b.Statement()
+}

@@ -1,0 +1,108 @@
+package dialect
+
+import "time"
+
+// Dialect is what every database says, whatever form its tables take. A value of the type is safe
+// for concurrent use.
+type Dialect interface {
+	// Name is the database's name for messages.
+	Name() string
+	// Quote renders an identifier.
+	Quote(identifier string) string
+	// FormatTime renders an instant for a parameter that meets a column of that precision, rounded
+	// up to it, since databases do not agree on how to round.
+	FormatTime(t time.Time, precision int) string
+	// Kind says what a type holds, from its name as Describe answers it.
+	Kind(typeName string) Kind
+	// Kinds lists the kinds that can play a role: [Role.Kinds], or more where the database keeps
+	// values in types of other names.
+	Kinds(r Role) []Kind
+	// MaxInteger is the largest value of an integer type.
+	MaxInteger(typeName string) int64
+	// Describe asks for the columns of a table in order. It answers, for each: name, type, nullable,
+	// generated, always identity (the three as 1 or 0), sub-second digits (NULL where the type
+	// keeps no time), and whether the table is partitioned (1 or 0). No row means no table.
+	Describe(t *Table) Statement
+	// Clock reads the database's time as seconds since the epoch with their fraction.
+	Clock() Statement
+	// Insert writes one row: a value for each of the roles, in their order. [RetryAfter] takes
+	// NULL for at once.
+	Insert(t *Table, roles []Role) Statement
+	// Count counts the rows that a selection reads: those held, those due, and all of them, in this
+	// order. The rest is delayed.
+	Count(t *Table, s Selection) Statement
+	// Schema is the statements that create the table and its claim-order index.
+	Schema(t *Table) Schema
+}
+
+// Schema is how a declared table would be created.
+type Schema struct {
+	Table string
+	// Index creates the index that a claim in the table's form walks.
+	Index string
+}
+
+// Selection says which rows a subscription claims, and how.
+type Selection struct {
+	// AllGroups reads every group but the Except first ones that are bound. Otherwise one group is
+	// read where the table has the role, and the whole table where it has not.
+	AllGroups bool
+	Except    int
+	// BelowCap leaves out the rows on their last attempt: a claim that runs ahead of the free
+	// threads must not spend it.
+	BelowCap bool
+}
+
+// Lease is a dialect's lease form: the claim writes an expiry and commits; the expiry, together
+// with the attempt where the table counts them, is the token that every later statement is fenced by.
+type Lease interface {
+	Dialect
+	// LeaseClaim takes claimable rows in claim order.
+	LeaseClaim(t *Table, s Selection) LeaseClaim
+	// LeaseExtend moves the expiry of held rows to Expiry, and never back.
+	LeaseExtend(t *Table) Held
+	// LeaseFinish removes rows, or marks them processed.
+	LeaseFinish(t *Table) Held
+	// LeaseReturn gives rows back: due again at Until, with the attempt put back to Restore, with
+	// Reason kept. Without a retry_after column Until keeps the row hidden in its lease column.
+	LeaseReturn(t *Table) Held
+	// LeaseMoveToGroup moves rows to the group Target as dead letters.
+	LeaseMoveToGroup(t *Table) Held
+	// LeaseMoveToTable moves rows to another table with the same columns as dead letters.
+	LeaseMoveToTable(t, target *Table) Held
+	// LeaseHeld answers the key of a row that still holds its token, whoever has locked it.
+	LeaseHeld(t *Table) Statement
+}
+
+// LeaseClaim is a claim. Its statements run in one transaction where there is more than one.
+type LeaseClaim struct {
+	// Take answers the claimed rows. Where Stamp is set it only locks and reads them; otherwise it
+	// writes Expiry, counts the attempt and answers the row as it is afterwards.
+	Take Statement
+	// Stamp writes Expiry into the list of rows that Take answered and counts their attempt.
+	Stamp *Statement
+	// Reread answers the token that Stamp left in one row (which is that of all of them), as the
+	// column keeps it.
+	Reread *Statement
+	// Ordered says that Take answers in claim order.
+	Ordered bool
+}
+
+// Held is a change to rows that a delivery holds, fenced by its token. Its statements run in one
+// transaction.
+type Held struct {
+	// Many changes the rows of a list (or of arrays) at once, in key order, passing over those that
+	// another session has locked. It answers the ordinal of each row changed, and for an extension
+	// the new token, unless Lock came before it: then it changes exactly the rows that Lock found.
+	Many *Statement
+	// Lock, where the database cannot answer what it changed, locks the rows of a list that nobody
+	// else has locked and answers their keys, tokens and attempts, for the caller to compare.
+	Lock *Statement
+	// One changes one row by statements that run in order, where the database cannot change a list
+	// at once; it is used where Many is nil. A statement that changes no row ends it: the row was
+	// not held.
+	One []Statement
+	// Reread answers the keys and tokens of the rows of a list, after an extension that answers no
+	// tokens.
+	Reread *Statement
+}

@@ -1,0 +1,254 @@
+package dialect
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Listed writes the lease form's changes for a database that cannot answer which rows of a list it
+// changed: it locks the rows first, answers their tokens for the caller to compare, and then changes
+// exactly those. All of it is one transaction.
+type Listed struct {
+	Grammar
+	// LockClause ends a SELECT that locks the rows it reads and passes over those that another
+	// session has locked; empty where a transaction that writes has the database to itself.
+	LockClause string
+	// RowList stands before a list of keys of several columns.
+	RowList string
+	// Later is the later of two times.
+	Later func(a, b string) string
+	// Fit renders a text so that it fits into a column, by cutting it where the server would refuse.
+	Fit func(c Column, text string) string
+}
+
+// Item is the text of one key in a list, and what it binds.
+func (l *Listed) item(t *Table) (string, []Param) {
+	params := make([]Param, len(t.ID))
+	marks := make([]string, len(t.ID))
+	for i := range t.ID {
+		params[i] = Param{ID, i}
+		marks[i] = "?"
+	}
+	if len(marks) == 1 {
+		return "?", params
+	}
+	return "(" + strings.Join(marks, ", ") + ")", params
+}
+
+// inList completes a statement with the condition that a row is of the list.
+func (l *Listed) inList(b *Builder, t *Table, after string, returns ...Output) *Statement {
+	keys, rows := l.IDs(t, ""), ""
+	if len(t.ID) > 1 {
+		keys, rows = "("+keys+")", l.RowList
+	}
+	b.Add(" WHERE ", keys, " IN (", rows, ListMark, ")", after)
+	s := b.Statement(returns...)
+	s.Item, s.ItemParams = l.item(t)
+	return &s
+}
+
+// KeyOutputs are the columns of a table's key.
+func KeyOutputs(t *Table) []Output {
+	outputs := make([]Output, len(t.ID))
+	for i := range t.ID {
+		outputs[i] = Output{FieldID, i}
+	}
+	return outputs
+}
+
+// Stamp is the second half of a claim: it writes the lease into the rows that the first half locked.
+func (l *Listed) Stamp(t *Table) *Statement {
+	b := l.Builder()
+	b.Add("UPDATE ", l.Table(t), " SET ", l.Stamped(b, t))
+	return l.inList(b, t, "")
+}
+
+// Stamped is the SET list of a claim: the expiry, and the attempt counted up to the top of its type.
+func (g *Grammar) Stamped(b *Builder, t *Table) string {
+	set := g.Role(t, "", LockedUntil) + " = " + b.Bind(Expiry)
+	if t.Has(Attempt) {
+		current := g.Current(t)
+		set += ", " + g.Role(t, "", Attempt) + " = CASE WHEN " + current + " < " +
+			strconv.FormatInt(t.Column(Attempt).Max, 10) + " THEN " + current + " + 1 ELSE " + current + " END"
+	}
+	return set
+}
+
+// Current is the attempt as it stands in a row: one that was never counted is the first.
+func (g *Grammar) Current(t *Table) string {
+	column := g.Role(t, "", Attempt)
+	if t.Column(Attempt).Nullable {
+		return "COALESCE(" + column + ", 1)"
+	}
+	return column
+}
+
+// lock reads and locks the rows of a list with their tokens.
+func (l *Listed) lock(t *Table) *Statement {
+	b := l.Builder()
+	b.Add("SELECT ", l.IDs(t, ""), ", ", l.token(t))
+	returns := append(KeyOutputs(t), Output{Field: FieldToken})
+	if t.Has(Attempt) {
+		b.Add(", ", l.Role(t, "", Attempt))
+		returns = append(returns, Output{Field: FieldAttempt})
+	}
+	b.Add(" FROM ", l.Table(t))
+	return l.inList(b, t, " ORDER BY "+l.IDs(t, "")+l.LockClause, returns...)
+}
+
+// token is the lease column as text, whatever a driver makes of its type.
+func (l *Listed) token(t *Table) string {
+	return "CAST(" + l.Role(t, "", LockedUntil) + " AS CHAR)"
+}
+
+// held writes the condition that one row still holds its token.
+func (l *Listed) held(b *Builder, t *Table) {
+	b.Add(" WHERE ")
+	for i, name := range t.ID {
+		b.Add(l.Quote(name), " = ", b.BindPart(ID, i), " AND ")
+	}
+	b.Add(l.Role(t, "", LockedUntil), " = ", b.Bind(Token))
+	if t.Has(Attempt) {
+		b.Add(" AND ", l.Role(t, "", Attempt), " = ", b.Bind(Count))
+	}
+}
+
+// Reread answers the keys and tokens of a list.
+func (l *Listed) Reread(t *Table) *Statement {
+	b := l.Builder()
+	b.Add("SELECT ", l.IDs(t, ""), ", ", l.token(t), " FROM ", l.Table(t))
+	return l.inList(b, t, "", append(KeyOutputs(t), Output{Field: FieldToken})...)
+}
+
+// LeaseExtend implements [Lease].
+func (l *Listed) LeaseExtend(t *Table) Held {
+	b := l.Builder()
+	column := l.Role(t, "", LockedUntil)
+	b.Add("UPDATE ", l.Table(t), " SET ", column, " = ", l.Later(column, b.Bind(Expiry)))
+	return Held{Lock: l.lock(t), Many: l.inList(b, t, ""), Reread: l.Reread(t)}
+}
+
+// LeaseFinish implements [Lease].
+func (l *Listed) LeaseFinish(t *Table) Held {
+	b := l.Builder()
+	if t.Has(ProcessedAt) {
+		b.Add("UPDATE ", l.Table(t), " SET ", l.Role(t, "", ProcessedAt), " = ", b.Bind(Now), ", ",
+			l.Role(t, "", LockedUntil), " = NULL")
+	} else {
+		b.Add("DELETE FROM ", l.Table(t))
+	}
+	return Held{Lock: l.lock(t), Many: l.inList(b, t, "")}
+}
+
+// LeaseReturn implements [Lease].
+func (l *Listed) LeaseReturn(t *Table) Held {
+	b := l.Builder()
+	b.Add("UPDATE ", l.Table(t), " SET ", l.Role(t, "", LockedUntil), " = ")
+	if t.Has(RetryAfter) {
+		column := l.Role(t, "", RetryAfter)
+		b.Add("NULL, ", column, " = COALESCE(", b.Bind(Until), ", ", column, ")")
+	} else {
+		b.Add(b.Bind(Until))
+	}
+	l.keep(b, t)
+	l.held(b, t)
+	return Held{Lock: l.lock(t), One: []Statement{b.Statement()}}
+}
+
+// keep writes the attempt and the reason of a row that goes back.
+func (l *Listed) keep(b *Builder, t *Table) {
+	if t.Has(Attempt) {
+		column := l.Role(t, "", Attempt)
+		b.Add(", ", column, " = COALESCE(", b.Bind(Restore), ", ", column, ")")
+	}
+	if t.Has(Error) {
+		column := l.Role(t, "", Error)
+		b.Add(", ", column, " = COALESCE(", l.Fit(t.Column(Error), b.Bind(Reason)), ", ", column, ")")
+	}
+}
+
+// LeaseMoveToGroup implements [Lease]. The origin is written before the group that it reads: MySQL
+// assigns from left to right, and every later expression sees the new value.
+func (l *Listed) LeaseMoveToGroup(t *Table) Held {
+	b := l.Builder()
+	b.Add("UPDATE ", l.Table(t), " SET ")
+	if t.Has(Origin) {
+		b.Add(l.Role(t, "", Origin), " = ", l.Role(t, "", Group), ", ")
+	}
+	b.Add(l.Role(t, "", Group), " = ", b.Bind(Target), ", ", l.Role(t, "", LockedUntil), " = NULL")
+	if t.Has(RetryAfter) {
+		b.Add(", ", l.Role(t, "", RetryAfter), " = ", b.Bind(Now))
+	}
+	l.keep(b, t)
+	l.held(b, t)
+	return Held{Lock: l.lock(t), One: []Statement{b.Statement()}}
+}
+
+// LeaseMoveToTable implements [Lease].
+func (l *Listed) LeaseMoveToTable(t, target *Table) Held {
+	insert := l.Builder()
+	columns, values := l.Moved(t, target, "", func(name ParamName, c Column) string {
+		if name == Reason {
+			return l.Fit(c, insert.Bind(name))
+		}
+		return insert.Bind(name)
+	})
+	insert.Add("INSERT INTO ", l.Table(target), " (", columns, ") SELECT ", values, " FROM ", l.Table(t))
+	l.held(insert, t)
+	remove := l.Builder()
+	remove.Add("DELETE FROM ", l.Table(t))
+	l.held(remove, t)
+	return Held{Lock: l.lock(t), One: []Statement{insert.Statement(), remove.Statement()}}
+}
+
+// Moved lists the columns of a dead letter's target and the values that a row of t arrives with:
+// every column that both tables have keeps its value, but for those whose role says otherwise. What
+// is bound for a column goes through bind.
+func (g *Grammar) Moved(t, target *Table, qualifier string, bind func(ParamName, Column) string) (columns, values string) {
+	var names, sources []string
+	for _, c := range target.Columns {
+		source := g.movedValue(t, target, c, qualifier, bind)
+		if source == "" {
+			continue
+		}
+		names = append(names, g.Quote(c.Name))
+		sources = append(sources, source)
+	}
+	return strings.Join(names, ", "), strings.Join(sources, ", ")
+}
+
+// movedValue is the value that one column of the target arrives with, empty where it keeps its
+// default.
+func (g *Grammar) movedValue(t, target *Table, c Column, qualifier string, bind func(ParamName, Column) string) string {
+	shared := slices.ContainsFunc(t.Columns, func(own Column) bool { return own.Name == c.Name })
+	plays := func(r Role) bool { return target.Roles[r] == c.Name }
+	switch {
+	case c.Generated:
+		return ""
+	case plays(LockedUntil), plays(ProcessedAt):
+		return "NULL"
+	case plays(RetryAfter):
+		return bind(Now, c)
+	case plays(Origin):
+		return bind(From, c)
+	case plays(Attempt) && t.Has(Attempt):
+		return "COALESCE(" + bind(Restore, c) + ", " + g.Role(t, qualifier, Attempt) + ")"
+	case plays(Error) && t.Has(Error):
+		return "COALESCE(" + bind(Reason, c) + ", " + g.Role(t, qualifier, Error) + ")"
+	case plays(Error):
+		return bind(Reason, c)
+	case shared:
+		return qualifier + g.Quote(c.Name)
+	default:
+		return ""
+	}
+}
+
+// LeaseHeld implements [Lease].
+func (l *Listed) LeaseHeld(t *Table) Statement {
+	b := l.Builder()
+	b.Add("SELECT 1 FROM ", l.Table(t))
+	l.held(b, t)
+	return b.Statement()
+}

@@ -1,0 +1,186 @@
+package mysql
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+)
+
+// Dialect says what MySQL 8.0.1 and MariaDB 10.6 and later understand. Its value is [New]'s.
+//
+// Neither server answers which rows an UPDATE changed, so a claim locks and reads its rows before it
+// stamps them, and a settlement locks and compares before it changes (see [dialect.Listed]).
+type Dialect struct{ *dialect.Listed }
+
+var _ dialect.Lease = Dialect{}
+
+// New is the dialect.
+func New() Dialect {
+	return Dialect{&dialect.Listed{
+		Grammar: dialect.Grammar{
+			Quote: quote,
+			Nulls: func(column string, first bool) string {
+				if first {
+					return column
+				}
+				return column + " IS NULL, " + column
+			},
+		},
+		LockClause: " FOR UPDATE SKIP LOCKED",
+		Later:      func(a, b string) string { return "GREATEST(" + a + ", " + b + ")" },
+		Fit:        fit,
+	}}
+}
+
+func quote(identifier string) string {
+	return "`" + strings.ReplaceAll(identifier, "`", "``") + "`"
+}
+
+// fit cuts a text to the length of its column, in characters; a strict session refuses longer ones.
+func fit(c dialect.Column, text string) string {
+	length := 16383 // a TEXT of four-byte characters
+	name, rest, sized := strings.Cut(c.Type, "(")
+	switch {
+	case name == "tinytext":
+		length = 63
+	case sized:
+		digits, _, _ := strings.Cut(rest, ")")
+		if n, err := strconv.Atoi(digits); err == nil {
+			length = n
+		}
+	}
+	return fmt.Sprintf("LEFT(%s, %d)", text, length)
+}
+
+// Name implements [dialect.Dialect].
+func (Dialect) Name() string { return "MySQL" }
+
+// Quote implements [dialect.Dialect].
+func (Dialect) Quote(identifier string) string { return quote(identifier) }
+
+// FormatTime implements [dialect.Dialect]. MySQL rounds and MariaDB truncates what a column cannot
+// keep, so nothing is left for either to do.
+func (Dialect) FormatTime(t time.Time, precision int) string {
+	return dialect.RoundUp(t, precision).UTC().Format("2006-01-02 15:04:05.000000")
+}
+
+var kinds = map[string]dialect.Kind{
+	"tinyint": dialect.Integer, "smallint": dialect.Integer, "mediumint": dialect.Integer,
+	"int": dialect.Integer, "bigint": dialect.Integer,
+	"decimal": dialect.Number, "float": dialect.Number, "double": dialect.Number,
+	"char": dialect.Text, "varchar": dialect.Text, "tinytext": dialect.Text, "text": dialect.Text,
+	"mediumtext": dialect.Text, "longtext": dialect.Text, "enum": dialect.Text,
+	"binary": dialect.Bytes, "varbinary": dialect.Bytes, "tinyblob": dialect.Bytes,
+	"blob": dialect.Bytes, "mediumblob": dialect.Bytes, "longblob": dialect.Bytes,
+	"datetime": dialect.Time, "timestamp": dialect.Time,
+	"json": dialect.JSON, "uuid": dialect.Identifier,
+}
+
+// base is a column type without its length and attributes: "bigint" of "bigint(20) unsigned".
+func base(typeName string) string {
+	if end := strings.IndexAny(typeName, "( "); end >= 0 {
+		return typeName[:end]
+	}
+	return typeName
+}
+
+// Kind implements [dialect.Dialect].
+func (Dialect) Kind(typeName string) dialect.Kind { return kinds[base(strings.ToLower(typeName))] }
+
+// Kinds implements [dialect.Dialect].
+func (Dialect) Kinds(r dialect.Role) []dialect.Kind { return r.Kinds() }
+
+// MaxInteger implements [dialect.Dialect]. An unsigned bigint is counted up to the largest value
+// that is also a signed one.
+func (Dialect) MaxInteger(typeName string) int64 {
+	bits := map[string]int{"tinyint": 7, "smallint": 15, "mediumint": 23, "int": 31}[base(typeName)]
+	switch {
+	case bits == 0:
+		return 1<<63 - 1
+	case strings.Contains(typeName, "unsigned"):
+		return 1<<(bits+1) - 1
+	default:
+		return 1<<bits - 1
+	}
+}
+
+// Describe implements [dialect.Dialect].
+func (Dialect) Describe(t *dialect.Table) dialect.Statement {
+	schema := "DATABASE()"
+	if t.Schema != "" {
+		schema = literal(t.Schema)
+	}
+	return dialect.Statement{SQL: "SELECT column_name, column_type, is_nullable = 'YES', " +
+		"COALESCE(generation_expression, '') <> '', 0, datetime_precision, 0 " +
+		"FROM information_schema.columns WHERE table_schema = " + schema + " AND table_name = " + literal(t.Name) +
+		" ORDER BY ordinal_position"}
+}
+
+// literal renders a string constant as hexadecimal digits, which mean the same in every SQL mode.
+func literal(text string) string {
+	if text == "" {
+		return "''"
+	}
+	return fmt.Sprintf("_utf8mb4 X'%X'", text)
+}
+
+// Clock implements [dialect.Dialect].
+func (Dialect) Clock() dialect.Statement {
+	return dialect.Statement{SQL: "SELECT UNIX_TIMESTAMP(NOW(6))"}
+}
+
+// Insert implements [dialect.Dialect].
+func (d Dialect) Insert(t *dialect.Table, roles []dialect.Role) dialect.Statement {
+	return d.Grammar.Insert(t, roles)
+}
+
+// Count implements [dialect.Dialect].
+func (d Dialect) Count(t *dialect.Table, s dialect.Selection) dialect.Statement {
+	return d.Counts(t, s)
+}
+
+// LeaseClaim implements [dialect.Lease].
+func (d Dialect) LeaseClaim(t *dialect.Table, s dialect.Selection) dialect.LeaseClaim {
+	b := d.Builder()
+	b.Add("SELECT ", d.IDs(t, ""))
+	outputs := dialect.KeyOutputs(t)
+	for _, o := range dialect.ClaimedRoles(t) {
+		column := d.Role(t, "", o.Role)
+		if o.Role == dialect.Attempt {
+			column = d.Current(t)
+		}
+		b.Add(", ", column)
+		outputs = append(outputs, dialect.Output{Field: o.Field})
+	}
+	b.Add(" FROM ", d.Table(t), " WHERE ")
+	d.Claimable(b, t, s)
+	b.Add(" ORDER BY ", d.Order(t), " LIMIT ", b.Bind(dialect.Limit), d.LockClause)
+	return dialect.LeaseClaim{Take: b.Statement(outputs...), Stamp: d.Stamp(t), Reread: d.Reread(t), Ordered: true}
+}
+
+// Schema implements [dialect.Dialect].
+func (d Dialect) Schema(t *dialect.Table) dialect.Schema {
+	return d.Grammar.Schema(t, dialect.Types{
+		SingleID: "bigint NOT NULL AUTO_INCREMENT PRIMARY KEY",
+		PartID:   "bigint NOT NULL",
+		Roles: map[dialect.Role]string{
+			dialect.Group:        "varchar(191) NOT NULL",
+			dialect.Priority:     "int NOT NULL DEFAULT 0",
+			dialect.PartitionKey: "varchar(191)",
+			dialect.RetryAfter:   "datetime(6) NOT NULL DEFAULT (utc_timestamp(6))",
+			dialect.Attempt:      "int NOT NULL DEFAULT 1",
+			dialect.ProcessedAt:  "datetime(6)",
+			dialect.LockedUntil:  "datetime(6)",
+			dialect.Headers:      "json",
+			dialect.Payload:      "longblob NOT NULL",
+			dialect.Error:        "text",
+			dialect.Origin:       "varchar(191)",
+			dialect.CreatedAt:    "datetime(6) NOT NULL DEFAULT (utc_timestamp(6))",
+		},
+		Suffix:  " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4",
+		MaxName: 64,
+	})
+}

@@ -1,0 +1,123 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store/sqlstore"
+)
+
+// Open connects to the server that a mysql:// or mariadb:// URL names. The query string takes the
+// parameters of go-sql-driver, and socket for a Unix socket. The server is asked once, so that a
+// wrong URL fails here.
+func Open(ctx context.Context, d dialect.Dialect, rawURL string, o store.Options) (store.Store, error) {
+	config, err := parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	connector, err := mysqldriver.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(session{connector})
+	db.SetMaxOpenConns(o.MaxConnections)
+	db.SetMaxIdleConns(o.MaxConnections)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return sqlstore.New(sqlstore.Config{DB: db, Dialect: d, Failure: failure, VersionSQL: "SELECT VERSION()"}), nil
+}
+
+func parse(rawURL string) (*mysqldriver.Config, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, errors.New("the URL cannot be parsed; percent-encode special characters in the password")
+	}
+	database := strings.TrimPrefix(u.Path, "/")
+	if database == "" {
+		return nil, errors.New("the URL names no database; end it in /NAME")
+	}
+	query := u.Query()
+	socket := query.Get("socket")
+	query.Del("socket")
+	config, err := mysqldriver.ParseDSN("/?" + query.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("the URL's parameters: %w", err)
+	}
+	config.User = u.User.Username()
+	config.Passwd, _ = u.User.Password()
+	config.DBName = database
+	config.Net, config.Addr = "tcp", u.Host
+	switch {
+	case socket != "":
+		config.Net, config.Addr = "unix", socket
+	case u.Port() == "":
+		config.Addr = u.Hostname() + ":3306"
+		if strings.Contains(u.Hostname(), ":") {
+			config.Addr = "[" + u.Hostname() + "]:3306"
+		}
+	}
+	// Arguments travel in the text: one round trip a statement, and no statement left behind on a
+	// server or a pooler. Rows found count as changed, as on the other databases.
+	config.InterpolateParams = true
+	config.ClientFoundRows = true
+	config.ParseTime = false
+	config.MultiStatements = false
+	// A server that has become read-only loses its connections, so that the pool finds the writer.
+	config.RejectReadOnly = true
+	config.Logger = &mysqldriver.NopLogger{}
+	if config.Timeout == 0 {
+		config.Timeout = 10 * time.Second
+	}
+	return config, nil
+}
+
+// session is a connector whose connections all start with the settings that the statements rely on.
+type session struct{ driver.Connector }
+
+const settings = "SET SESSION time_zone = '+00:00', innodb_lock_wait_timeout = 5, " +
+	"sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO'"
+
+// Connect implements [driver.Connector].
+func (s session) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := s.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	execer, ok := conn.(driver.ExecerContext)
+	if !ok {
+		return nil, errors.Join(errors.New("the driver's connection runs no statements"), conn.Close())
+	}
+	for _, text := range []string{settings, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+		if _, err := execer.ExecContext(ctx, text, nil); err != nil {
+			return nil, errors.Join(fmt.Errorf("set up the session: %w", err), conn.Close())
+		}
+	}
+	return conn, nil
+}
+
+// failure follows the servers' error reference: a deadlock (1213) and a lock wait (1205) pass, as do
+// too many connections (1040) and a table that changed under the statement (1412, 1020).
+func failure(err error) store.Failure {
+	var answered *mysqldriver.MySQLError
+	if !errors.As(err, &answered) {
+		return store.Unanswered
+	}
+	switch answered.Number {
+	case 1213, 1205, 1040, 1412, 1020:
+		return store.Transient
+	default:
+		return store.Refused
+	}
+}

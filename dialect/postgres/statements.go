@@ -1,0 +1,374 @@
+package postgres
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+)
+
+// Dialect says what PostgreSQL 11 and later understand. Its zero value is ready to use.
+type Dialect struct{}
+
+var grammar = dialect.Grammar{
+	Quote:    quote,
+	Numbered: true,
+	Nulls: func(column string, first bool) string {
+		if first {
+			return column + " NULLS FIRST"
+		}
+		return column
+	},
+}
+
+var _ dialect.Lease = Dialect{}
+
+// Name implements [dialect.Dialect].
+func (Dialect) Name() string { return "PostgreSQL" }
+
+// Quote implements [dialect.Dialect].
+func (Dialect) Quote(identifier string) string { return quote(identifier) }
+
+func quote(identifier string) string {
+	return `"` + strings.ReplaceAll(identifier, `"`, `""`) + `"`
+}
+
+// FormatTime implements [dialect.Dialect]. The offset is written out, so that the text means the
+// same instant whatever the session's time zone; a column without time zone ignores it.
+func (Dialect) FormatTime(t time.Time, precision int) string {
+	return dialect.RoundUp(t, precision).UTC().Format("2006-01-02 15:04:05.000000+00")
+}
+
+// kinds are the types by the name that format_type gives, without their modifiers.
+var kinds = map[string]dialect.Kind{
+	"smallint": dialect.Integer, "integer": dialect.Integer, "bigint": dialect.Integer,
+	"numeric": dialect.Number, "real": dialect.Number, "double precision": dialect.Number,
+	"text": dialect.Text, "character varying": dialect.Text, "character": dialect.Text,
+	"citext": dialect.Text, "name": dialect.Text,
+	"bytea":                       dialect.Bytes,
+	"timestamp with time zone":    dialect.Time,
+	"timestamp without time zone": dialect.Time,
+	"json":                        dialect.JSON, "jsonb": dialect.JSON,
+	"boolean": dialect.Other, "date": dialect.Other, "interval": dialect.Other, "xml": dialect.Other,
+}
+
+// Kind implements [dialect.Dialect]. A type that is not built in, an enumeration for one, is taken
+// for an identifier: it has a text form and an order.
+func (Dialect) Kind(typeName string) dialect.Kind {
+	if strings.HasSuffix(typeName, "[]") {
+		return dialect.Other
+	}
+	if kind, ok := kinds[withoutModifier(typeName)]; ok {
+		return kind
+	}
+	return dialect.Identifier
+}
+
+// withoutModifier turns "timestamp(3) with time zone" into "timestamp with time zone".
+func withoutModifier(typeName string) string {
+	before, rest, found := strings.Cut(typeName, "(")
+	if !found {
+		return typeName
+	}
+	_, after, _ := strings.Cut(rest, ")")
+	return before + after
+}
+
+// Kinds implements [dialect.Dialect].
+func (Dialect) Kinds(r dialect.Role) []dialect.Kind { return r.Kinds() }
+
+// MaxInteger implements [dialect.Dialect].
+func (Dialect) MaxInteger(typeName string) int64 {
+	switch typeName {
+	case "smallint":
+		return 1<<15 - 1
+	case "integer":
+		return 1<<31 - 1
+	default:
+		return 1<<63 - 1
+	}
+}
+
+// Describe implements [dialect.Dialect]. pg_attribute has no attgenerated before version 12, so it
+// is read through JSON, which gives NULL for a key that is not there.
+func (Dialect) Describe(t *dialect.Table) dialect.Statement {
+	return dialect.Statement{SQL: `SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), ` +
+		`(NOT a.attnotnull)::int::text, ` +
+		`(COALESCE(to_jsonb(a) ->> 'attgenerated', '') <> '')::int::text, ` +
+		`(a.attidentity = 'a')::int::text, ` +
+		`CASE WHEN a.atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype) ` +
+		`THEN (CASE WHEN a.atttypmod < 0 THEN 6 ELSE a.atttypmod END)::text END, ` +
+		`(c.relkind = 'p')::int::text ` +
+		`FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid ` +
+		`WHERE a.attrelid = to_regclass(` + literal(grammar.Table(t)) + `) AND a.attnum > 0 AND NOT a.attisdropped ` +
+		`ORDER BY a.attnum`}
+}
+
+// literal renders a string constant. An escape string means the same whatever
+// standard_conforming_strings says.
+func literal(text string) string {
+	text = strings.ReplaceAll(text, `\`, `\\`)
+	return "E'" + strings.ReplaceAll(text, "'", "''") + "'"
+}
+
+// Clock implements [dialect.Dialect].
+func (Dialect) Clock() dialect.Statement {
+	return dialect.Statement{SQL: "SELECT extract(epoch FROM statement_timestamp())::text"}
+}
+
+// Insert implements [dialect.Dialect].
+func (Dialect) Insert(t *dialect.Table, roles []dialect.Role) dialect.Statement {
+	return grammar.Insert(t, roles)
+}
+
+// Count implements [dialect.Dialect].
+func (Dialect) Count(t *dialect.Table, s dialect.Selection) dialect.Statement {
+	return grammar.Counts(t, s)
+}
+
+// text is a column as text, but for bytes, which have one form only.
+func text(qualifier string, c dialect.Column) string {
+	if c.Kind == dialect.Bytes {
+		return qualifier + quote(c.Name)
+	}
+	return qualifier + quote(c.Name) + "::text"
+}
+
+// LeaseClaim implements [dialect.Lease]. The rows are found by their address, which the planner
+// cannot turn into a join over the whole table; a partitioned table has no such address, and its
+// rows are found by key.
+func (Dialect) LeaseClaim(t *dialect.Table, s dialect.Selection) dialect.LeaseClaim {
+	address := "ctid"
+	if t.Partitioned {
+		address = grammar.IDs(t, "")
+	}
+	b := grammar.Builder()
+	b.Add("UPDATE ", grammar.Table(t), " SET ", grammar.Stamped(b, t), " WHERE ")
+	if t.Partitioned {
+		b.Add("(", address, ") IN (SELECT ", address)
+	} else {
+		b.Add(address, " = ANY(ARRAY(SELECT ", address)
+	}
+	b.Add(" FROM ", grammar.Table(t), " WHERE ")
+	grammar.Claimable(b, t, s)
+	b.Add(" ORDER BY ", grammar.Order(t), " LIMIT ", b.Bind(dialect.Limit), "::bigint FOR UPDATE SKIP LOCKED)")
+	if !t.Partitioned {
+		b.Add(")")
+	}
+	columns, outputs := claimed(t)
+	b.Add(" RETURNING ", columns)
+	return dialect.LeaseClaim{Take: b.Statement(outputs...)}
+}
+
+// claimed lists what a claim answers of each row.
+func claimed(t *dialect.Table) (string, []dialect.Output) {
+	outputs := dialect.KeyOutputs(t)
+	var columns []string
+	for _, c := range t.IDColumns() {
+		columns = append(columns, text("", c))
+	}
+	for _, o := range dialect.ClaimedRoles(t) {
+		columns = append(columns, text("", t.Column(o.Role)))
+		outputs = append(outputs, dialect.Output{Field: o.Field})
+	}
+	return strings.Join(columns, ", "), outputs
+}
+
+// held starts a statement about the rows of the arrays that still hold their tokens: it locks them
+// in key order and passes over those that another session has locked. The extra parameters become
+// columns of the same name, as text to be cast by the type they meet.
+func held(b *dialect.Builder, t *dialect.Table, extra ...array) {
+	var arrays, names, keys, match []string
+	add := func(name string, p dialect.ParamName, part int, typeName string) {
+		arrays = append(arrays, b.BindPart(p, part)+"::"+typeName+"[]")
+		names = append(names, name)
+	}
+	for i, c := range t.IDColumns() {
+		key := "k" + strconv.Itoa(i)
+		add(key, dialect.IDs, i, c.Type)
+		keys = append(keys, "h."+key)
+		match = append(match, "q."+quote(c.Name)+" = h."+key)
+	}
+	lease := t.Column(dialect.LockedUntil)
+	add("token", dialect.Tokens, 0, lease.Type)
+	match = append(match, "q."+quote(lease.Name)+" = h.token")
+	if t.Has(dialect.Attempt) {
+		attempt := t.Column(dialect.Attempt)
+		add("count", dialect.Counts, 0, attempt.Type)
+		match = append(match, "q."+quote(attempt.Name)+" = h.count")
+	}
+	kept := append(keys, "h.n")
+	for _, a := range extra {
+		add(hidden(a.name), a.name, 0, a.typeName)
+		kept = append(kept, "h."+hidden(a.name))
+	}
+	b.Add("WITH __held AS (SELECT ", strings.Join(kept, ", "), " FROM unnest(", strings.Join(arrays, ", "),
+		") WITH ORDINALITY AS h(", strings.Join(names, ", "), ", n) JOIN ", grammar.Table(t), " AS q ON ",
+		strings.Join(match, " AND "), " ORDER BY ", grammar.IDs(t, "q."), " FOR UPDATE OF q SKIP LOCKED)")
+}
+
+// array is a parameter with a value for each row, of the type of the column that it meets.
+type array struct {
+	name     dialect.ParamName
+	typeName string
+}
+
+// hidden is the name of a parameter's column among those of a user's table.
+func hidden(name dialect.ParamName) string { return "__" + string(name) }
+
+// match joins the table q with the rows that were found held.
+func match(t *dialect.Table) string {
+	terms := make([]string, len(t.ID))
+	for i, name := range t.ID {
+		terms[i] = "q." + quote(name) + " = __held.k" + strconv.Itoa(i)
+	}
+	return strings.Join(terms, " AND ")
+}
+
+var ordinal = dialect.Output{Field: dialect.FieldOrdinal}
+
+// change completes held with an UPDATE.
+func change(b *dialect.Builder, t *dialect.Table, set string) dialect.Held {
+	b.Add(" UPDATE ", grammar.Table(t), " AS q SET ", set, " FROM __held WHERE ", match(t), " RETURNING __held.n::text")
+	s := b.Statement(ordinal)
+	return dialect.Held{Many: &s}
+}
+
+// LeaseExtend implements [dialect.Lease].
+func (Dialect) LeaseExtend(t *dialect.Table) dialect.Held {
+	b := grammar.Builder()
+	held(b, t)
+	column := quote(t.Roles[dialect.LockedUntil])
+	b.Add(" UPDATE ", grammar.Table(t), " AS q SET ", column, " = GREATEST(q.", column, ", ",
+		b.Bind(dialect.Expiry), ") FROM __held WHERE ", match(t), " RETURNING __held.n::text, q.", column, "::text")
+	s := b.Statement(ordinal, dialect.Output{Field: dialect.FieldToken})
+	return dialect.Held{Many: &s}
+}
+
+// LeaseFinish implements [dialect.Lease].
+func (Dialect) LeaseFinish(t *dialect.Table) dialect.Held {
+	b := grammar.Builder()
+	held(b, t)
+	if t.Has(dialect.ProcessedAt) {
+		return change(b, t, quote(t.Roles[dialect.ProcessedAt])+" = "+b.Bind(dialect.Now)+", "+
+			quote(t.Roles[dialect.LockedUntil])+" = NULL")
+	}
+	b.Add(" DELETE FROM ", grammar.Table(t), " AS q USING __held WHERE ", match(t), " RETURNING __held.n::text")
+	s := b.Statement(ordinal)
+	return dialect.Held{Many: &s}
+}
+
+// kept are the arrays of what a row keeps when it goes back or becomes a dead letter.
+func kept(t *dialect.Table, reasonType string) []array {
+	var arrays []array
+	if t.Has(dialect.Attempt) {
+		arrays = append(arrays, array{dialect.Restores, t.Column(dialect.Attempt).Type})
+	}
+	if reasonType != "" {
+		arrays = append(arrays, array{dialect.Reasons, reasonType})
+	}
+	return arrays
+}
+
+// keep is the SET list that writes them.
+func keep(t *dialect.Table) string {
+	set := ""
+	for _, k := range []struct {
+		role dialect.Role
+		name dialect.ParamName
+	}{{dialect.Attempt, dialect.Restores}, {dialect.Error, dialect.Reasons}} {
+		if t.Has(k.role) {
+			column := quote(t.Roles[k.role])
+			set += ", " + column + " = COALESCE(__held." + hidden(k.name) + ", q." + column + ")"
+		}
+	}
+	return set
+}
+
+// LeaseReturn implements [dialect.Lease].
+func (Dialect) LeaseReturn(t *dialect.Table) dialect.Held {
+	b := grammar.Builder()
+	due := dialect.LockedUntil
+	if t.Has(dialect.RetryAfter) {
+		due = dialect.RetryAfter
+	}
+	held(b, t, append(kept(t, t.Column(dialect.Error).Type), array{dialect.Untils, t.Column(due).Type})...)
+	lease, until := quote(t.Roles[dialect.LockedUntil]), "__held."+hidden(dialect.Untils)
+	set := lease + " = " + until
+	if t.Has(dialect.RetryAfter) {
+		column := quote(t.Roles[dialect.RetryAfter])
+		set = lease + " = NULL, " + column + " = COALESCE(" + until + ", q." + column + ")"
+	}
+	return change(b, t, set+keep(t))
+}
+
+// LeaseMoveToGroup implements [dialect.Lease].
+func (Dialect) LeaseMoveToGroup(t *dialect.Table) dialect.Held {
+	b := grammar.Builder()
+	held(b, t, kept(t, t.Column(dialect.Error).Type)...)
+	group := quote(t.Roles[dialect.Group])
+	set := group + " = " + b.Bind(dialect.Target) + ", " + quote(t.Roles[dialect.LockedUntil]) + " = NULL"
+	if t.Has(dialect.Origin) {
+		set += ", " + quote(t.Roles[dialect.Origin]) + " = q." + group
+	}
+	if t.Has(dialect.RetryAfter) {
+		set += ", " + quote(t.Roles[dialect.RetryAfter]) + " = " + b.Bind(dialect.Now)
+	}
+	return change(b, t, set+keep(t))
+}
+
+// LeaseMoveToTable implements [dialect.Lease]. The move is one statement, so that the row is never
+// in both tables or in neither.
+func (Dialect) LeaseMoveToTable(t, target *dialect.Table) dialect.Held {
+	b := grammar.Builder()
+	held(b, t, kept(t, target.Column(dialect.Error).Type)...)
+	own := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		own[i] = "q." + quote(c.Name)
+	}
+	reason := ""
+	if target.Has(dialect.Error) {
+		reason = ", __held." + hidden(dialect.Reasons)
+	}
+	restore := ""
+	if t.Has(dialect.Attempt) {
+		restore = ", __held." + hidden(dialect.Restores)
+	}
+	b.Add(", __moved AS (DELETE FROM ", grammar.Table(t), " AS q USING __held WHERE ", match(t),
+		" RETURNING __held.n AS __n", restore, reason, ", ", strings.Join(own, ", "), ")")
+	columns, values := grammar.Moved(t, target, "__moved.", func(name dialect.ParamName, c dialect.Column) string {
+		switch name {
+		case dialect.Restore:
+			return "__moved." + hidden(dialect.Restores)
+		case dialect.Reason:
+			return "__moved." + hidden(dialect.Reasons)
+		default:
+			return b.Bind(name) + "::" + c.Type
+		}
+	})
+	override := ""
+	for _, c := range target.Columns {
+		if c.AlwaysIdentity {
+			override = " OVERRIDING SYSTEM VALUE"
+		}
+	}
+	b.Add(", __arrived AS (INSERT INTO ", grammar.Table(target), " (", columns, ")", override, " SELECT ", values,
+		" FROM __moved) SELECT __n::text FROM __moved")
+	s := b.Statement(ordinal)
+	return dialect.Held{Many: &s}
+}
+
+// LeaseHeld implements [dialect.Lease].
+func (Dialect) LeaseHeld(t *dialect.Table) dialect.Statement {
+	b := grammar.Builder()
+	b.Add("SELECT 1 FROM ", grammar.Table(t), " WHERE ")
+	for i, name := range t.ID {
+		b.Add(quote(name), " = ", b.BindPart(dialect.ID, i), " AND ")
+	}
+	b.Add(quote(t.Roles[dialect.LockedUntil]), " = ", b.Bind(dialect.Token))
+	if t.Has(dialect.Attempt) {
+		b.Add(" AND ", quote(t.Roles[dialect.Attempt]), " = ", b.Bind(dialect.Count))
+	}
+	return b.Statement()
+}

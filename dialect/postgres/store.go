@@ -1,0 +1,257 @@
+package postgres
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+)
+
+// Store implements [store.Store] over pgx, for PostgreSQL and whatever speaks its protocol.
+type Store struct {
+	pool    *pgxpool.Pool
+	dialect dialect.Dialect
+}
+
+// Open connects to the server that a postgres:// URL names. The server is asked once, so that a wrong
+// URL fails here.
+func Open(ctx context.Context, d dialect.Dialect, rawURL string, o store.Options) (store.Store, error) {
+	config, err := pgxpool.ParseConfig(rawURL)
+	if err != nil {
+		var parse *pgconn.ParseConfigError
+		if errors.As(err, &parse) {
+			// The error's own text repeats the URL, which may hold a password.
+			return nil, errors.New("the URL cannot be parsed; percent-encode special characters in the password")
+		}
+		return nil, err
+	}
+	config.MaxConns = int32(o.MaxConnections)
+	config.MaxConnIdleTime = 5 * time.Minute
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = 10 * time.Second
+	}
+	parameters := config.ConnConfig.RuntimeParams
+	parameters["timezone"] = "UTC"
+	parameters["datestyle"] = "ISO"
+	if parameters["application_name"] == "" {
+		parameters["application_name"] = "inbox-wasm"
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return &Store{pool: pool, dialect: d}, nil
+}
+
+// unsent marks the failure of a statement that never left the process.
+type unsent struct{ error }
+
+func (u unsent) Unwrap() error { return u.error }
+
+// Dialect implements [store.Store].
+func (s *Store) Dialect() dialect.Dialect { return s.dialect }
+
+// with runs work on a connection of the pool. A connection whose server has become read-only is
+// closed, so that the pool finds the one that writes.
+func (s *Store) with(ctx context.Context, work func(session) error) error {
+	held, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return unsent{err}
+	}
+	defer held.Release()
+	err = work(session{held.Conn()})
+	var answered *pgconn.PgError
+	if errors.As(err, &answered) && answered.Code == "25006" {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		err = errors.Join(err, held.Conn().Close(closing))
+	}
+	return err
+}
+
+// Query implements [store.Conn].
+func (s *Store) Query(ctx context.Context, st *dialect.Statement, n int, args []any, row func([][]byte) error) error {
+	return s.with(ctx, func(c session) error { return c.Query(ctx, st, n, args, row) })
+}
+
+// Exec implements [store.Conn].
+func (s *Store) Exec(ctx context.Context, st *dialect.Statement, n int, args []any) (changed int64, err error) {
+	err = s.with(ctx, func(c session) (err error) {
+		changed, err = c.Exec(ctx, st, n, args)
+		return err
+	})
+	return changed, err
+}
+
+// ExecEach implements [store.Conn].
+func (s *Store) ExecEach(ctx context.Context, st *dialect.Statement, args [][]any) error {
+	return s.with(ctx, func(c session) error { return c.ExecEach(ctx, st, args) })
+}
+
+// Begin implements [store.Store].
+func (s *Store) Begin(ctx context.Context) (store.Tx, error) {
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		return nil, unsent{err}
+	}
+	return &transaction{session: session{tx.Conn()}, tx: tx}, nil
+}
+
+// Prepare implements [store.Store].
+func (s *Store) Prepare(ctx context.Context, st *dialect.Statement) error {
+	return s.with(ctx, func(c session) error {
+		_, err := c.conn.PgConn().Prepare(ctx, "", st.Text(1), nil)
+		return err
+	})
+}
+
+// Script implements [store.Store].
+func (s *Store) Script(ctx context.Context, text string) error {
+	_, err := s.pool.Exec(ctx, text)
+	return err
+}
+
+// Version implements [store.Store].
+func (s *Store) Version(ctx context.Context) (string, error) {
+	var version string
+	err := s.pool.QueryRow(ctx, "SHOW server_version").Scan(&version)
+	return version, err
+}
+
+// Close implements [store.Store].
+func (s *Store) Close() error {
+	s.pool.Close()
+	return nil
+}
+
+// Failure implements [store.Store]. A server that is going away says so with a fatal error, and it
+// may have committed before. Classes 40 (rollback), 53 (resources) and 55P03 (lock) pass by
+// themselves (PostgreSQL documentation, appendix A).
+func (s *Store) Failure(err error) store.Failure {
+	var never unsent
+	if errors.As(err, &never) || pgconn.SafeToRetry(err) {
+		return store.Unsent
+	}
+	var answered *pgconn.PgError
+	switch {
+	case !errors.As(err, &answered), answered.Severity == "FATAL", answered.Severity == "PANIC":
+		return store.Unanswered
+	case strings.HasPrefix(answered.Code, "40"), strings.HasPrefix(answered.Code, "53"), answered.Code == "55P03":
+		return store.Transient
+	default:
+		return store.Refused
+	}
+}
+
+// session runs statements on one connection.
+type session struct{ conn *pgx.Conn }
+
+// Query implements [store.Conn]. The values are those of the wire, uncopied: the dialect asks for
+// text or bytes, which have one form in both of the protocol's formats.
+func (c session) Query(ctx context.Context, s *dialect.Statement, n int, args []any, row func([][]byte) error) error {
+	rows, err := c.conn.Query(ctx, s.Text(n), arguments(args)...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(rows.RawValues()); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Exec implements [store.Conn].
+func (c session) Exec(ctx context.Context, s *dialect.Statement, n int, args []any) (int64, error) {
+	tag, err := c.conn.Exec(ctx, s.Text(n), arguments(args)...)
+	return tag.RowsAffected(), err
+}
+
+// ExecEach implements [store.Conn]: one round trip for all.
+func (c session) ExecEach(ctx context.Context, s *dialect.Statement, args [][]any) error {
+	batch := &pgx.Batch{}
+	for _, list := range args {
+		batch.Queue(s.Text(1), arguments(list)...)
+	}
+	return c.conn.SendBatch(ctx, batch).Close()
+}
+
+// arguments replaces the arrays of a statement's arguments by their text form.
+func arguments(args []any) []any {
+	for i, a := range args {
+		if list, ok := a.([]any); ok {
+			args[i] = arrayText(list)
+		}
+	}
+	return args
+}
+
+// arrayText writes an array as the server reads it (PostgreSQL documentation, section 8.15.6).
+func arrayText(list []any) string {
+	text := make([]byte, 0, 2+24*len(list))
+	text = append(text, '{')
+	for i, element := range list {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		switch v := element.(type) {
+		case nil:
+			text = append(text, "NULL"...)
+		case int64:
+			text = strconv.AppendInt(text, v, 10)
+		case []byte:
+			text = append(text, `"\\x`...)
+			text = hex.AppendEncode(text, v)
+			text = append(text, '"')
+		case string:
+			text = append(text, '"')
+			for _, c := range []byte(v) {
+				if c == '"' || c == '\\' {
+					text = append(text, '\\')
+				}
+				text = append(text, c)
+			}
+			text = append(text, '"')
+		default:
+			panic(fmt.Sprintf("an array of %T is bound to a statement", v))
+		}
+	}
+	return string(append(text, '}'))
+}
+
+type transaction struct {
+	session
+	tx pgx.Tx
+}
+
+// Commit implements [store.Tx].
+func (t *transaction) Commit(ctx context.Context) error { return t.tx.Commit(ctx) }
+
+// rollbackTimeout bounds the wait for a server that does not answer; the connection is closed then,
+// which rolls back as well.
+const rollbackTimeout = 5 * time.Second
+
+// Rollback implements [store.Tx].
+func (t *transaction) Rollback() error {
+	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
+	defer cancel()
+	if err := t.tx.Rollback(ctx); !errors.Is(err, pgx.ErrTxClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package dialect
+
+import "strings"
+
+// Types are the column types that a database's own schema uses, each with its constraints.
+type Types struct {
+	// SingleID is the key of one column, PartID one column of a key of several.
+	SingleID, PartID string
+	Roles            map[Role]string
+	// Suffix ends a CREATE TABLE.
+	Suffix string
+	// MaxName is the longest name that the database keeps, in bytes.
+	MaxName int
+}
+
+// Schema writes the table and its claim-order index.
+func (g *Grammar) Schema(t *Table, types Types) Schema {
+	var lines []string
+	for _, name := range t.ID {
+		kind := types.SingleID
+		if len(t.ID) > 1 {
+			kind = types.PartID
+		}
+		lines = append(lines, g.Quote(name)+" "+kind)
+	}
+	described := &Table{Schema: t.Schema, Name: t.Name, ID: t.ID, Roles: t.Roles}
+	for _, r := range Roles() {
+		if !t.Has(r) {
+			continue
+		}
+		kind := types.Roles[r]
+		lines = append(lines, g.Quote(t.Roles[r])+" "+kind)
+		described.Columns = append(described.Columns, Column{Name: t.Roles[r], Nullable: !strings.Contains(kind, "NOT NULL")})
+	}
+	if len(t.ID) > 1 {
+		lines = append(lines, "PRIMARY KEY ("+g.IDs(t, "")+")")
+	}
+	create := "CREATE TABLE " + g.Table(t) + " (\n  " + strings.Join(lines, ",\n  ") + "\n)" + types.Suffix
+	return Schema{Table: create, Index: g.Index(described, types.MaxName)}
+}
+
+// Index is the CREATE INDEX of the order in which a described table's rows are claimed.
+func (g *Grammar) Index(t *Table, maxName int) string {
+	var columns []string
+	if t.Has(Group) {
+		columns = append(columns, g.Role(t, "", Group))
+	}
+	if t.Has(ProcessedAt) {
+		columns = append(columns, g.Role(t, "", ProcessedAt))
+	}
+	const suffix = "_claim_idx"
+	name := t.Name
+	for len(name)+len(suffix) > maxName {
+		name = name[:len(name)-1]
+	}
+	name = strings.ToValidUTF8(name, "")
+	return "CREATE INDEX " + g.Quote(name+suffix) + " ON " + g.Table(t) + " (" +
+		strings.Join(append(columns, g.Order(t)), ", ") + ")"
+}

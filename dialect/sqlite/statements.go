@@ -1,0 +1,163 @@
+package sqlite
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+)
+
+// Dialect says what SQLite 3.35 and later understands. Its value is [New]'s.
+//
+// SQLite has no row locks, so it has no row lock form. A transaction that writes has the database to
+// itself, so nothing is passed over and nothing waits inside of one.
+type Dialect struct{ *dialect.Listed }
+
+var _ dialect.Lease = Dialect{}
+
+// New is the dialect.
+func New() Dialect {
+	return Dialect{&dialect.Listed{
+		Grammar: dialect.Grammar{
+			Quote: quote,
+			Nulls: func(column string, first bool) string {
+				if first {
+					return column
+				}
+				return column + " NULLS LAST"
+			},
+		},
+		RowList: "VALUES ",
+		Later:   func(a, b string) string { return "MAX(" + a + ", " + b + ")" },
+		Fit:     func(_ dialect.Column, text string) string { return text },
+	}}
+}
+
+func quote(identifier string) string {
+	return `"` + strings.ReplaceAll(identifier, `"`, `""`) + `"`
+}
+
+// Name implements [dialect.Dialect].
+func (Dialect) Name() string { return "SQLite" }
+
+// Quote implements [dialect.Dialect].
+func (Dialect) Quote(identifier string) string { return quote(identifier) }
+
+// FormatTime implements [dialect.Dialect]. Times are text that sorts as the instants do.
+func (Dialect) FormatTime(t time.Time, precision int) string {
+	return dialect.RoundUp(t, precision).UTC().Format("2006-01-02 15:04:05.000000")
+}
+
+// Kind implements [dialect.Dialect]: the rules by which SQLite itself reads a declared type, and the
+// names that people give to times and JSON.
+func (Dialect) Kind(typeName string) dialect.Kind {
+	name := strings.ToUpper(typeName)
+	contains := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
+	}
+	switch {
+	case contains("INT"):
+		return dialect.Integer
+	case contains("CHAR", "CLOB", "TEXT"):
+		return dialect.Text
+	case contains("BLOB"), name == "":
+		return dialect.Bytes
+	case contains("TIME", "DATE"):
+		return dialect.Time
+	case contains("JSON"):
+		return dialect.JSON
+	case contains("UUID"):
+		return dialect.Identifier
+	default:
+		return dialect.Number
+	}
+}
+
+// Kinds implements [dialect.Dialect]: SQLite keeps times in columns of text.
+func (Dialect) Kinds(r dialect.Role) []dialect.Kind {
+	kinds := r.Kinds()
+	if slices.Contains(kinds, dialect.Time) {
+		return []dialect.Kind{dialect.Time, dialect.Text}
+	}
+	return kinds
+}
+
+// MaxInteger implements [dialect.Dialect].
+func (Dialect) MaxInteger(string) int64 { return 1<<63 - 1 }
+
+// Describe implements [dialect.Dialect].
+func (Dialect) Describe(t *dialect.Table) dialect.Statement {
+	arguments := literal(t.Name)
+	if t.Schema != "" {
+		arguments += ", " + literal(t.Schema)
+	}
+	return dialect.Statement{SQL: `SELECT name, type, "notnull" = 0 AND NOT (pk = 1 AND upper(type) = 'INTEGER'), hidden IN (2, 3), 0, 6, 0 ` +
+		`FROM pragma_table_xinfo(` + arguments + `) WHERE hidden <> 1 ORDER BY cid`}
+}
+
+func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// Clock implements [dialect.Dialect].
+func (Dialect) Clock() dialect.Statement {
+	return dialect.Statement{SQL: "SELECT (julianday('now') - 2440587.5) * 86400.0"}
+}
+
+// Insert implements [dialect.Dialect].
+func (d Dialect) Insert(t *dialect.Table, roles []dialect.Role) dialect.Statement {
+	return d.Grammar.Insert(t, roles)
+}
+
+// Count implements [dialect.Dialect].
+func (d Dialect) Count(t *dialect.Table, s dialect.Selection) dialect.Statement {
+	return d.Counts(t, s)
+}
+
+// LeaseClaim implements [dialect.Lease].
+func (d Dialect) LeaseClaim(t *dialect.Table, s dialect.Selection) dialect.LeaseClaim {
+	key := d.IDs(t, "")
+	if len(t.ID) > 1 {
+		key = "(" + key + ")"
+	}
+	b := d.Builder()
+	b.Add("UPDATE ", d.Table(t), " SET ", d.Stamped(b, t), " WHERE ", key, " IN (SELECT ", d.IDs(t, ""),
+		" FROM ", d.Table(t), " WHERE ")
+	d.Claimable(b, t, s)
+	b.Add(" ORDER BY ", d.Order(t), " LIMIT ", b.Bind(dialect.Limit), ") RETURNING ", d.IDs(t, ""))
+	outputs := dialect.KeyOutputs(t)
+	for _, o := range dialect.ClaimedRoles(t) {
+		column := d.Role(t, "", o.Role)
+		if o.Role == dialect.LockedUntil || o.Role == dialect.RetryAfter {
+			// Without the cast the driver reads a column declared as a time into one of its own.
+			column = "CAST(" + column + " AS CHAR)"
+		}
+		b.Add(", ", column)
+		outputs = append(outputs, dialect.Output{Field: o.Field})
+	}
+	return dialect.LeaseClaim{Take: b.Statement(outputs...)}
+}
+
+// Schema implements [dialect.Dialect]. AUTOINCREMENT keeps a key from being given to a new row while
+// a dead letter still has it.
+func (d Dialect) Schema(t *dialect.Table) dialect.Schema {
+	const now = "DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now'))"
+	return d.Grammar.Schema(t, dialect.Types{
+		SingleID: "INTEGER PRIMARY KEY AUTOINCREMENT",
+		PartID:   "INTEGER NOT NULL",
+		Roles: map[dialect.Role]string{
+			dialect.Group:        "TEXT NOT NULL",
+			dialect.Priority:     "INTEGER NOT NULL DEFAULT 0",
+			dialect.PartitionKey: "TEXT",
+			dialect.RetryAfter:   "TEXT NOT NULL " + now,
+			dialect.Attempt:      "INTEGER NOT NULL DEFAULT 1",
+			dialect.ProcessedAt:  "TEXT",
+			dialect.LockedUntil:  "TEXT",
+			dialect.Headers:      "TEXT",
+			dialect.Payload:      "BLOB NOT NULL",
+			dialect.Error:        "TEXT",
+			dialect.Origin:       "TEXT",
+			dialect.CreatedAt:    "TEXT NOT NULL " + now,
+		},
+		MaxName: 128,
+	})
+}

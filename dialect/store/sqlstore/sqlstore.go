@@ -1,0 +1,171 @@
+// Package sqlstore is the store of every database that is reached through database/sql.
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+)
+
+// Config says what differs between such databases.
+type Config struct {
+	DB      *sql.DB
+	Dialect dialect.Dialect
+	// Failure says what is known of a statement that failed with an error of the driver.
+	Failure func(err error) store.Failure
+	// VersionSQL answers the server's version.
+	VersionSQL string
+	// OnClose runs after the connections are closed.
+	OnClose func() error
+}
+
+// Store implements [store.Store] over a pool of database/sql. It is safe for concurrent use.
+type Store struct {
+	conn
+	config Config
+}
+
+// New is a store over the pool, which it owns from now on.
+func New(config Config) *Store {
+	return &Store{conn: conn{config.DB}, config: config}
+}
+
+// unsent marks the failure of a statement that never left the process.
+type unsent struct{ error }
+
+func (u unsent) Unwrap() error { return u.error }
+
+// Dialect implements [store.Store].
+func (s *Store) Dialect() dialect.Dialect { return s.config.Dialect }
+
+// Begin implements [store.Store].
+func (s *Store) Begin(ctx context.Context) (store.Tx, error) {
+	tx, err := s.config.DB.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, unsent{err}
+	}
+	return &transaction{conn: conn{tx}, tx: tx}, nil
+}
+
+// Prepare implements [store.Store].
+func (s *Store) Prepare(ctx context.Context, st *dialect.Statement) error {
+	prepared, err := s.config.DB.PrepareContext(ctx, st.Text(1))
+	if err != nil {
+		return err
+	}
+	return prepared.Close()
+}
+
+// Script implements [store.Store].
+func (s *Store) Script(ctx context.Context, text string) error {
+	_, err := s.config.DB.ExecContext(ctx, text)
+	return err
+}
+
+// Failure implements [store.Store].
+func (s *Store) Failure(err error) store.Failure {
+	if u := (unsent{}); errors.As(err, &u) {
+		return store.Unsent
+	}
+	return s.config.Failure(err)
+}
+
+// Version implements [store.Store].
+func (s *Store) Version(ctx context.Context) (string, error) {
+	var version string
+	err := s.config.DB.QueryRowContext(ctx, s.config.VersionSQL).Scan(&version)
+	return version, err
+}
+
+// Close implements [store.Store].
+func (s *Store) Close() error {
+	err := s.config.DB.Close()
+	if s.config.OnClose != nil {
+		err = errors.Join(err, s.config.OnClose())
+	}
+	return err
+}
+
+// runner is what a pool and a transaction of database/sql have in common.
+type runner interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+}
+
+type conn struct{ runner runner }
+
+// Query implements [store.Conn].
+func (c conn) Query(ctx context.Context, s *dialect.Statement, n int, args []any, row func([][]byte) error) (err error) {
+	rows, err := c.runner.QueryContext(ctx, s.Text(n), args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	raw := make([]sql.RawBytes, len(columns))
+	values := make([][]byte, len(columns))
+	targets := make([]any, len(columns))
+	for i := range raw {
+		targets[i] = &raw[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return fmt.Errorf("read a row: %w", err)
+		}
+		for i := range raw {
+			values[i] = raw[i]
+		}
+		if err := row(values); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Exec implements [store.Conn].
+func (c conn) Exec(ctx context.Context, s *dialect.Statement, n int, args []any) (int64, error) {
+	result, err := c.runner.ExecContext(ctx, s.Text(n), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// ExecEach implements [store.Conn].
+func (c conn) ExecEach(ctx context.Context, s *dialect.Statement, args [][]any) (err error) {
+	prepared, err := c.runner.PrepareContext(ctx, s.Text(1))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, prepared.Close()) }()
+	for _, list := range args {
+		if _, err := prepared.ExecContext(ctx, list...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type transaction struct {
+	conn
+	tx *sql.Tx
+}
+
+// Commit implements [store.Tx].
+func (t *transaction) Commit(context.Context) error { return t.tx.Commit() }
+
+// Rollback implements [store.Tx].
+func (t *transaction) Rollback() error {
+	if err := t.tx.Rollback(); !errors.Is(err, sql.ErrTxDone) {
+		return err
+	}
+	return nil
+}

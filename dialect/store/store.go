@@ -1,0 +1,70 @@
+// Package store is how statements reach a database: the interfaces that the forms run over, which
+// each database's own package implements.
+package store
+
+import (
+	"context"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+)
+
+// Conn runs statements. Arguments are bound in the order of the statement's Params; a []any
+// argument is an array, where the dialect says so. Values are nil, string, []byte, int64 or []any.
+type Conn interface {
+	// Query runs a statement about n rows of a list (n is 0 for other statements) and calls row for
+	// each row of its answer. The values are text or bytes, nil for NULL, and valid during the call
+	// alone.
+	Query(ctx context.Context, s *dialect.Statement, n int, args []any, row func(values [][]byte) error) error
+	// Exec runs a statement and says how many rows it changed.
+	Exec(ctx context.Context, s *dialect.Statement, n int, args []any) (int64, error)
+	// ExecEach runs a statement once for each list of arguments, in as few round trips as the
+	// database allows, and stops at the first error.
+	ExecEach(ctx context.Context, s *dialect.Statement, args [][]any) error
+}
+
+// Tx is a transaction. It ends with Commit or Rollback; a Rollback after either does nothing.
+type Tx interface {
+	Conn
+	Commit(ctx context.Context) error
+	Rollback() error
+}
+
+// Store is one database. It is safe for concurrent use. As a Conn, each statement commits on its own.
+type Store interface {
+	Conn
+	Dialect() dialect.Dialect
+	// Begin starts a transaction that will write. It waits for a connection until ctx ends.
+	Begin(ctx context.Context) (Tx, error)
+	// Prepare parses a statement on the server without running it.
+	Prepare(ctx context.Context, s *dialect.Statement) error
+	// Script runs statements that create tables, outside of any form.
+	Script(ctx context.Context, sql string) error
+	// Failure says what is known of a statement that failed.
+	Failure(err error) Failure
+	// Version is the server's version in its own words.
+	Version(ctx context.Context) (string, error)
+	// Close waits for the statements in flight and closes every connection.
+	Close() error
+}
+
+// Failure is what is known of the effect of a statement that failed.
+type Failure uint8
+
+const (
+	// Unanswered statements may have taken effect or not: the connection broke while they were on
+	// their way. They are never repeated.
+	Unanswered Failure = iota
+	// Refused statements were answered with an error and changed nothing.
+	Refused
+	// Transient statements were refused for a reason that passes by itself, such as a deadlock, a
+	// lock wait that was too long or a busy database. They may be run again as they are.
+	Transient
+	// Unsent statements never reached the database.
+	Unsent
+)
+
+// Options are what a store is opened with.
+type Options struct {
+	// MaxConnections is the size of the pool, at least 1.
+	MaxConnections int
+}
