@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+)
+
+// call is what the host functions of one instance work on: its settings, and the message that is being
+// handled. It is also the context that wazero hands from Handle to the host functions, which is the shortest
+// way from a guest's call to its instance: a type assertion, without a lookup or an allocation.
+type call struct {
+	leash
+
+	config map[string]string
+	log    *slog.Logger
+	memory linearMemory
+	out    stream
+	err    stream
+
+	message *Message // nil while the instance initialises
+
+	// What the guest has said about this message.
+	delay    time.Duration
+	hasDelay bool
+	reason   string
+
+	// Built on first use, for this message.
+	headers     map[string][]byte
+	headersRead bool
+	headersErr  error
+	meta        []byte
+
+	budget  int64 // of log bytes left
+	dropped int64 // log lines over the budget
+
+	sleeper *time.Timer
+}
+
+type callKey struct{}
+
+// Value implements context.Context. Nothing of the caller's context reaches a guest.
+func (c *call) Value(key any) any {
+	if _, ok := key.(callKey); ok {
+		return c
+	}
+	return nil
+}
+
+// callOf finds the instance's call behind the context of a host function.
+func callOf(ctx context.Context) *call {
+	if c, ok := ctx.(*call); ok {
+		return c
+	}
+	// A module's start section runs under a context that wraps the call.
+	return ctx.Value(callKey{}).(*call)
+}
+
+func newCall(s Settings, limit uint64) *call {
+	c := &call{config: s.Config, log: orDiscard(s.Log), memory: linearMemory{limit: limit}}
+	c.done = make(chan struct{})
+	c.out = stream{call: c, name: "stdout", level: slog.LevelInfo}
+	c.err = stream{call: c, name: "stderr", level: slog.LevelWarn}
+	return c
+}
+
+// reset forgets the last message.
+func (c *call) reset(m *Message) {
+	c.message = m
+	c.delay, c.hasDelay, c.reason = 0, false, ""
+	if c.headersRead {
+		clear(c.headers)
+		c.headersRead, c.headersErr = false, nil
+	}
+	c.meta = keepSmall(c.meta)
+	c.budget, c.dropped = LogBudget, 0
+}
+
+// keepSmall empties a buffer for its next use, unless one large message made it too large to keep.
+func keepSmall(b []byte) []byte {
+	if cap(b) > 64<<10 {
+		return nil
+	}
+	return b[:0]
+}
+
+// header finds a header of the current message, reading them all on first use.
+func (c *call) header(name []byte) (value []byte, found bool, err error) {
+	if !c.headersRead {
+		c.headersRead = true
+		c.headersErr = c.readHeaders()
+	}
+	value, found = c.headers[string(name)]
+	return value, found, c.headersErr
+}
+
+func (c *call) readHeaders() error {
+	if len(c.message.Headers) == 0 {
+		return nil
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(c.message.Headers, &raw); err != nil {
+		return err
+	}
+	if c.headers == nil {
+		c.headers = make(map[string][]byte, len(raw))
+	}
+	for name, value := range raw {
+		if value[0] == '"' {
+			var text string
+			if err := json.Unmarshal(value, &text); err != nil {
+				return err
+			}
+			c.headers[name] = []byte(text)
+			continue
+		}
+		c.headers[name] = value
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/inbox-wasm/inbox-wasm/abi"
+)
+
+// wasiModule is the one import module besides the contract's own.
+const wasiModule = "wasi_snapshot_preview1"
+
+// exports are the functions that the engine calls, where the module has them.
+type exports struct {
+	initialize, init bool
+}
+
+func (p *parsed) exports() exports {
+	_, initialize := p.export(abi.ExportInitialize)
+	_, init := p.export(abi.ExportInit)
+	return exports{initialize: initialize, init: init}
+}
+
+// check refuses a module that could not run here, before anything is compiled. The WASI functions are checked
+// by name when WASI is offered, by instantiateWASI.
+func check(path string, wasm []byte, limit uint64) (*parsed, error) {
+	if err := checkPreamble(path, wasm); err != nil {
+		return nil, err
+	}
+	p, err := parse(wasm)
+	if err != nil {
+		return nil, &LoadError{Path: path, What: "is not a valid WebAssembly module: " + err.Error(), Remedy: "check that the build finished and the file is whole"}
+	}
+	for _, step := range []func(string, *parsed) error{checkImports, checkEntry, checkMemoryExport} {
+		if err := step(path, p); err != nil {
+			return nil, err
+		}
+	}
+	if least := p.memories[0].min; least > limit/pageSize {
+		return nil, &LoadError{Path: path,
+			What:   fmt.Sprintf("needs %s of memory to start, and its limit is %s", size(least*pageSize), size(limit)),
+			Remedy: "raise the handler's memory, or build the module with a smaller initial memory or stack"}
+	}
+	return p, nil
+}
+
+// memoryLimit in bytes, in whole pages.
+func memoryLimit(path string, limit int64) (uint64, error) {
+	const most = 65536 * pageSize
+	switch {
+	case limit == 0:
+		return most, nil
+	case limit < pageSize:
+		return 0, &LoadError{Path: path, What: fmt.Sprintf("has a memory limit of %d bytes, and a page of memory is 64 KiB", limit),
+			Remedy: "raise the handler's memory"}
+	}
+	return min(uint64(limit), most) / pageSize * pageSize, nil
+}
+
+func checkImports(path string, p *parsed) error {
+	var unsupported []string
+	for _, i := range p.imports {
+		full := i.module + "." + i.name
+		switch {
+		case i.module != abi.Module && i.module != wasiModule:
+			return &LoadError{Path: path, What: "imports " + full + ", and this host offers the modules " + abi.Module + " and " + wasiModule,
+				Remedy: foreignRemedy(i)}
+		case i.kind != kindFunc:
+			return &LoadError{Path: path, What: fmt.Sprintf("imports %s as a %s, and this host offers functions", full, i.kind),
+				Remedy: "build it with a " + i.kind.String() + " of its own"}
+		case i.module == wasiModule:
+			continue
+		}
+		f, known := abi.Lookup(i.name)
+		if !known {
+			return &LoadError{Path: path, What: "imports " + full + ", which this host does not have", Remedy: didYouMean(i.name)}
+		}
+		typ, ok := p.typeAt(i.typ)
+		if !ok {
+			return &LoadError{Path: path, What: "imports " + full + " with a type that it does not define"}
+		}
+		if !sameSignature(f, typ) {
+			return &LoadError{Path: path, What: fmt.Sprintf("imports %s as %s, and it is %s", full, typ, f.Signature()),
+				Remedy: "declare it as the contract does, or build with the SDK of this version"}
+		}
+		if _, offered := offered[i.name]; !offered && !slices.Contains(unsupported, full) {
+			unsupported = append(unsupported, full)
+		}
+	}
+	switch len(unsupported) {
+	case 0:
+		return nil
+	case 1:
+		return &LoadError{Path: path, What: "imports " + unsupported[0] + ", which is not yet supported", Remedy: "build the handler without it"}
+	}
+	return &LoadError{Path: path, What: "imports " + strings.Join(unsupported, ", ") + ", which are not yet supported", Remedy: "build the handler without them"}
+}
+
+// foreignRemedy knows the import modules that common toolchains leave behind.
+func foreignRemedy(i moduleImport) string {
+	switch {
+	case i.kind == kindMemory:
+		return "build it with a memory of its own, without --import-memory"
+	case i.module == "wasi_unstable":
+		return "build it for WASI preview 1, whose module is " + wasiModule
+	case strings.HasPrefix(i.module, "wasi:"):
+		return "build it for WASI preview 1 instead of preview 2"
+	case i.module == "gojs":
+		return "build it with GOOS=wasip1 instead of GOOS=js"
+	case strings.HasPrefix(i.module, "__wbindgen") || i.module == "wbg":
+		return "build it without wasm-bindgen: there is no JavaScript here"
+	case strings.HasPrefix(i.module, "inbox_v"):
+		return "build it with an SDK of contract version " + fmt.Sprint(abi.Version)
+	case i.module == "env":
+		return "define " + i.name + " in the module, or declare it with the import module " + abi.Module + ": linkers put undefined symbols into env"
+	}
+	return "build it without that import"
+}
+
+func sameSignature(f abi.Function, t funcType) bool {
+	return slices.EqualFunc(f.Params, t.params, func(p abi.Param, v abi.ValueType) bool { return p.Type == v }) &&
+		slices.Equal([]abi.ValueType{f.Result}, t.results)
+}
+
+// checkEntry wants inbox_handle, and the optional functions as they are meant to be.
+func checkEntry(path string, p *parsed) error {
+	if _, ok := p.export(abi.ExportHandle); !ok {
+		return missingHandle(path, p)
+	}
+	code := []abi.ValueType{abi.I32}
+	for _, want := range []struct {
+		name    string
+		results []abi.ValueType
+	}{{abi.ExportHandle, code}, {abi.ExportInit, code}, {abi.ExportInitialize, nil}} {
+		e, ok := p.export(want.name)
+		if !ok {
+			continue
+		}
+		right := funcType{results: want.results}
+		if e.kind != kindFunc {
+			return &LoadError{Path: path, What: fmt.Sprintf("exports %s as a %s, and it must be a function %s", want.name, e.kind, right)}
+		}
+		got, ok := p.signature(e.index)
+		if !ok || len(got.params) != 0 || !slices.Equal(got.results, want.results) {
+			return &LoadError{Path: path, What: fmt.Sprintf("exports %s as %s, and it must be %s", want.name, got, right),
+				Remedy: "declare it as the contract does"}
+		}
+	}
+	return nil
+}
+
+func missingHandle(path string, p *parsed) error {
+	what := "exports no " + abi.ExportHandle
+	if names := p.exportNames(); len(names) > 0 {
+		const most = 12
+		shown := names[:min(len(names), most)]
+		what += "; it exports " + strings.Join(shown, ", ")
+		if rest := len(names) - len(shown); rest > 0 {
+			what += fmt.Sprintf(" and %d more", rest)
+		}
+	} else {
+		what += "; it exports nothing"
+	}
+	_, start := p.export(abi.ExportStart)
+	_, batch := p.export(abi.ExportHandleBatch)
+	switch {
+	case batch:
+		return &LoadError{Path: path, What: what, Remedy: abi.ExportHandleBatch + " alone is not yet supported: export " + abi.ExportHandle + " too"}
+	case start:
+		return &LoadError{Path: path, What: what, Remedy: "a program with _start needs command mode, which is not yet supported; " +
+			"build a reactor: in Go with -buildmode=c-shared and //go:wasmexport, in C with -mexec-model=reactor, in Rust as a cdylib"}
+	}
+	return &LoadError{Path: path, What: what, Remedy: "export a function " + abi.ExportHandle + " () -> i32"}
+}
+
+func checkMemoryExport(path string, p *parsed) error {
+	e, ok := p.export(abi.ExportMemory)
+	switch {
+	case ok && e.kind != kindMemory:
+		return &LoadError{Path: path, What: fmt.Sprintf("exports memory as a %s", e.kind), Remedy: "export its linear memory under that name"}
+	case !ok || len(p.memories) == 0:
+		return &LoadError{Path: path, What: "exports no memory", Remedy: `export its linear memory: (export "memory" (memory 0)) in WAT, --export-memory for wasm-ld`}
+	case len(p.memories) > 1:
+		return &LoadError{Path: path, What: fmt.Sprintf("has %d memories, and this host runs modules with one", len(p.memories))}
+	}
+	return nil
+}
