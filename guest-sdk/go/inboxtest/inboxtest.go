@@ -1,0 +1,208 @@
+// Package inboxtest runs handlers in ordinary Go tests, on a host that is a fake:
+//
+//	func TestHandle(t *testing.T) {
+//		host := inboxtest.New(t, map[string]string{"secret": "s"})
+//		if refusal := host.Init(start); refusal != "" {
+//			t.Fatal(refusal)
+//		}
+//		result := host.Deliver(handle, inboxtest.Message{Payload: []byte("{}")})
+//		if result.Outcome != inboxtest.Ack {
+//			t.Errorf("%s: %s", result.Outcome, result.Reason)
+//		}
+//	}
+//
+// A guest has one host and keeps its state in globals, so such tests must not run in
+// parallel with each other.
+package inboxtest
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+
+	inbox "github.com/inbox-wasm/inbox-wasm/guest-sdk/go"
+	"github.com/inbox-wasm/inbox-wasm/guest-sdk/go/internal/host"
+)
+
+// Host is a fake host.
+type Host struct {
+	// LogLevel is the lightest level that is kept; at first every level is.
+	LogLevel inbox.Level
+	// Now is what [inbox.Now] says; at first the time of the machine.
+	Now func() time.Time
+
+	t      testing.TB
+	config map[string]string
+	fake   *fake
+}
+
+// New puts a fake host with these settings in place until the test ends.
+func New(t testing.TB, config map[string]string) *Host {
+	t.Helper()
+	if host.Fake != nil {
+		t.Fatal("inboxtest: there is a host already: a guest has one, and its tests must not run in parallel")
+	}
+	h := &Host{Now: time.Now, t: t, config: config}
+	h.fake = &fake{host: h}
+	host.Fake = h.fake
+	t.Cleanup(func() { host.Fake = nil })
+	return h
+}
+
+// Message is what the fake host delivers. Its zero value is an empty payload.
+type Message struct {
+	Payload      []byte // nil is NULL
+	Headers      map[string]string
+	Subscription string
+	Table        string
+	Group        string
+	ID           string
+	Attempt      int
+	MaxAttempts  int
+	PartitionKey *string
+	TimeLeft     time.Duration // 0 is no deadline
+}
+
+// Outcome is what becomes of a message, by the name that the host has for it.
+type Outcome string
+
+// The outcomes.
+const (
+	Ack        Outcome = "ack"
+	Retry      Outcome = "retry"
+	RetryAfter Outcome = "retry_after"
+	Drop       Outcome = "drop"
+	DeadLetter Outcome = "dead_letter"
+	Snooze     Outcome = "snooze"
+)
+
+var outcomes = map[int32]Outcome{
+	host.Ack: Ack, host.Retry: Retry, host.RetryAfter: RetryAfter,
+	host.Drop: Drop, host.DeadLetter: DeadLetter, host.Snooze: Snooze,
+}
+
+// Result is what a handler did with a message.
+type Result struct {
+	Outcome  Outcome
+	Reason   string
+	Delay    time.Duration // for RetryAfter and Snooze
+	HasDelay bool          // false: the subscription's backoff decides
+	Log      []Line
+}
+
+// Line is a line of the log.
+type Line struct {
+	Level inbox.Level
+	Text  string
+}
+
+// Deliver hands the message to the handler as the host would. A panic of the handler
+// goes through to the test.
+func (h *Host) Deliver(handle func(*inbox.Message) error, m Message) Result {
+	h.fake.message, h.fake.result = m, Result{}
+	inbox.Handle(handle)
+	code := host.HandleMessage()
+	h.fake.result.Outcome = outcomes[code]
+	return h.fake.result
+}
+
+// Init runs a function as [inbox.Init] would have it run and returns the reason for
+// which it refused the instance, empty where it did not.
+func (h *Host) Init(start func() error) (refusal string) {
+	h.fake.message, h.fake.result = Message{}, Result{}
+	inbox.Handle(func(*inbox.Message) error { return nil })
+	inbox.Init(start)
+	if host.Initialize() == 0 {
+		return ""
+	}
+	return h.fake.result.Reason
+}
+
+// fake answers as the host does for one message.
+type fake struct {
+	host    *Host
+	message Message
+	result  Result
+}
+
+// copyTo is how the contract hands a value over: whole or not at all, and its length.
+func copyTo(buf []byte, value []byte) int32 {
+	if len(value) <= len(buf) {
+		copy(buf, value)
+	}
+	return int32(len(value))
+}
+
+func lookUp(values map[string]string, name string, buf []byte) int32 {
+	value, exists := values[name]
+	if !exists {
+		return host.Absent
+	}
+	return copyTo(buf, []byte(value))
+}
+
+func (f *fake) Payload(buf []byte) int32 {
+	if f.message.Payload == nil {
+		return host.Absent
+	}
+	return copyTo(buf, f.message.Payload)
+}
+
+func (f *fake) Header(name string, buf []byte) int32 { return lookUp(f.message.Headers, name, buf) }
+
+func (f *fake) Config(key string, buf []byte) int32 { return lookUp(f.host.config, key, buf) }
+
+func (f *fake) Meta(buf []byte) int32 {
+	m := f.message
+	text, err := json.Marshal(map[string]any{
+		"subscription": m.Subscription, "table": m.Table, "group": m.Group, "id": m.ID,
+		"attempt": m.Attempt, "max_attempts": m.MaxAttempts, "partition_key": m.PartitionKey,
+		"headers": m.Headers, "deadline_ms": f.DeadlineMs(),
+	})
+	if err != nil {
+		f.host.t.Fatalf("inboxtest: describe the message: %v", err)
+	}
+	return copyTo(buf, text)
+}
+
+func (f *fake) Attempt() int32 { return int32(f.message.Attempt) }
+
+func (f *fake) DeadlineMs() int64 {
+	if f.message.TimeLeft == 0 {
+		return math.MaxInt64
+	}
+	return f.message.TimeLeft.Milliseconds()
+}
+
+func (f *fake) SetRetryAfter(ms int64) int32 {
+	f.result.Delay, f.result.HasDelay = time.Duration(ms)*time.Millisecond, true
+	return 0
+}
+
+func (f *fake) Reason(text string) int32 {
+	f.result.Reason = text
+	return 0
+}
+
+func (f *fake) Log(level int32, text string) int32 {
+	if f.LogEnabled(level) == 1 {
+		f.result.Log = append(f.result.Log, Line{inbox.Level(level), text})
+	}
+	return 0
+}
+
+func (f *fake) LogEnabled(level int32) int32 {
+	if inbox.Level(level) < f.host.LogLevel {
+		return 0
+	}
+	return 1
+}
+
+func (f *fake) NowMs() int64 { return f.host.Now().UnixMilli() }
+
+func (f *fake) Random(buf []byte) int32 {
+	_, _ = rand.Read(buf) // never fails
+	return 0
+}
