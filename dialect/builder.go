@@ -53,6 +53,8 @@ type Grammar struct {
 	Numbered bool
 	// Nulls orders a nullable column with its NULLs first or last.
 	Nulls func(column string, first bool) string
+	// Text renders an expression as text.
+	Text func(expression string) string
 }
 
 // Builder is a new builder of the grammar.
@@ -98,12 +100,8 @@ func (g *Grammar) Order(t *Table) string {
 	return strings.Join(append(terms, g.IDs(t, "")), ", ")
 }
 
-// Selected writes the condition on the group and the finished mark: which rows a subscription reads
-// at all, whether they are due or not.
-func (g *Grammar) Selected(b *Builder, t *Table, s Selection) {
-	b.Add(g.selected(b, t, s))
-}
-
+// selected is the condition on the group and the finished mark: which rows a subscription reads at
+// all, whether they are due or not.
 func (g *Grammar) selected(b *Builder, t *Table, s Selection) string {
 	var terms []string
 	if t.Has(Group) {
@@ -159,27 +157,22 @@ func (g *Grammar) past(b *Builder, t *Table, r Role) string {
 func (g *Grammar) Counts(t *Table, s Selection) Statement {
 	b := g.Builder()
 	sum := func(condition string) string {
-		return "COALESCE(SUM(CASE WHEN " + condition + " THEN 1 ELSE 0 END), 0)"
+		return g.Text("COALESCE(SUM(CASE WHEN " + condition + " THEN 1 ELSE 0 END), 0)")
 	}
-	due, held := "1 = 1", "1 = 0"
-	conditions := func() (string, string, string) {
-		if t.Has(LockedUntil) {
-			column := g.Role(t, "", LockedUntil)
-			held = column + " IS NOT NULL AND " + column + " > " + b.Bind(Now)
-		}
-		heldSum := sum(held)
-		if t.Has(RetryAfter) {
-			due = g.past(b, t, RetryAfter)
-		}
-		if t.Has(LockedUntil) {
-			due += " AND " + g.past(b, t, LockedUntil)
-		}
-		dueSum := sum(due)
-		return heldSum, dueSum, "COUNT(*)"
+	held := "1 = 0"
+	if t.Has(LockedUntil) {
+		column := g.Role(t, "", LockedUntil)
+		held = column + " IS NOT NULL AND " + column + " > " + b.Bind(Now)
 	}
-	heldSum, dueSum, all := conditions()
-	b.Add("SELECT ", heldSum, ", ", dueSum, ", ", all, " FROM ", g.Table(t), " WHERE ")
-	g.Selected(b, t, s)
+	due := "1 = 1"
+	if t.Has(RetryAfter) {
+		due = g.past(b, t, RetryAfter)
+	}
+	if t.Has(LockedUntil) {
+		due += " AND " + g.past(b, t, LockedUntil)
+	}
+	b.Add("SELECT ", sum(held), ", ", sum(due), ", ", g.Text("COUNT(*)"), " FROM ", g.Table(t), " WHERE ")
+	b.Add(g.selected(b, t, s))
 	return b.Statement()
 }
 

@@ -1,6 +1,9 @@
 package dialect
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // ClaimedRole is a column that a claim answers beside the key.
 type ClaimedRole struct {
@@ -35,4 +38,14 @@ func RoundUp(t time.Time, precision int) time.Time {
 	} else {
 		return rounded
 	}
+}
+
+// TimeLayout is a layout for [time.Time.Format] with exactly that number of sub-second digits, at
+// most six: the text in which databases answer a time of that precision.
+func TimeLayout(precision int) string {
+	layout := "2006-01-02 15:04:05"
+	if precision > 0 {
+		layout += "." + strings.Repeat("0", min(precision, 6))
+	}
+	return layout
 }

@@ -9,8 +9,8 @@ type Dialect interface {
 	Name() string
 	// Quote renders an identifier.
 	Quote(identifier string) string
-	// FormatTime renders an instant for a parameter that meets a column of that precision, rounded
-	// up to it, since databases do not agree on how to round.
+	// FormatTime renders an instant for a parameter that meets a column of that many sub-second
+	// digits, rounded up to them, since databases do not agree on how to round.
 	FormatTime(t time.Time, precision int) string
 	// Kind says what a type holds, from its name as Describe answers it.
 	Kind(typeName string) Kind

@@ -99,7 +99,7 @@ func (l *Listed) lock(t *Table) *Statement {
 
 // token is the lease column as text, whatever a driver makes of its type.
 func (l *Listed) token(t *Table) string {
-	return "CAST(" + l.Role(t, "", LockedUntil) + " AS CHAR)"
+	return l.Text(l.Role(t, "", LockedUntil))
 }
 
 // held writes the condition that one row still holds its token.
@@ -174,7 +174,7 @@ func (l *Listed) LeaseMoveToGroup(t *Table) Held {
 	b := l.Builder()
 	b.Add("UPDATE ", l.Table(t), " SET ")
 	if t.Has(Origin) {
-		b.Add(l.Role(t, "", Origin), " = ", l.Role(t, "", Group), ", ")
+		b.Add(l.Role(t, "", Origin), " = ", l.Text(l.Role(t, "", Group)), ", ")
 	}
 	b.Add(l.Role(t, "", Group), " = ", b.Bind(Target), ", ", l.Role(t, "", LockedUntil), " = NULL")
 	if t.Has(RetryAfter) {
@@ -230,6 +230,8 @@ func (g *Grammar) movedValue(t, target *Table, c Column, qualifier string, bind 
 		return "NULL"
 	case plays(RetryAfter):
 		return bind(Now, c)
+	case plays(Origin) && t.Has(Group):
+		return g.Text(g.Role(t, qualifier, Group))
 	case plays(Origin):
 		return bind(From, c)
 	case plays(Attempt) && t.Has(Attempt):

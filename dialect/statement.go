@@ -32,7 +32,7 @@ const (
 	Cap ParamName = "cap"
 	// Target is the group that a dead letter moves to.
 	Target ParamName = "target"
-	// From is what a dead letter's origin column keeps.
+	// From is the table that a dead letter came from, for its origin column.
 	From ParamName = "from"
 
 	// ID is one column of a row's key; IDs is the same for every row of a list, as an array.

@@ -28,6 +28,7 @@ func New() Dialect {
 				}
 				return column + " IS NULL, " + column
 			},
+			Text: func(expression string) string { return "CAST(" + expression + " AS CHAR)" },
 		},
 		LockClause: " FOR UPDATE SKIP LOCKED",
 		Later:      func(a, b string) string { return "GREATEST(" + a + ", " + b + ")" },
@@ -64,7 +65,7 @@ func (Dialect) Quote(identifier string) string { return quote(identifier) }
 // FormatTime implements [dialect.Dialect]. MySQL rounds and MariaDB truncates what a column cannot
 // keep, so nothing is left for either to do.
 func (Dialect) FormatTime(t time.Time, precision int) string {
-	return dialect.RoundUp(t, precision).UTC().Format("2006-01-02 15:04:05.000000")
+	return dialect.RoundUp(t, precision).UTC().Format(dialect.TimeLayout(precision))
 }
 
 var kinds = map[string]dialect.Kind{

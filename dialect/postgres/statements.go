@@ -20,6 +20,7 @@ var grammar = dialect.Grammar{
 		}
 		return column
 	},
+	Text: func(expression string) string { return expression + "::text" },
 }
 
 var _ dialect.Lease = Dialect{}
@@ -37,7 +38,7 @@ func quote(identifier string) string {
 // FormatTime implements [dialect.Dialect]. The offset is written out, so that the text means the
 // same instant whatever the session's time zone; a column without time zone ignores it.
 func (Dialect) FormatTime(t time.Time, precision int) string {
-	return dialect.RoundUp(t, precision).UTC().Format("2006-01-02 15:04:05.000000+00")
+	return dialect.RoundUp(t, precision).UTC().Format(dialect.TimeLayout(precision) + "+00")
 }
 
 // kinds are the types by the name that format_type gives, without their modifiers.
@@ -310,7 +311,7 @@ func (Dialect) LeaseMoveToGroup(t *dialect.Table) dialect.Held {
 	group := quote(t.Roles[dialect.Group])
 	set := group + " = " + b.Bind(dialect.Target) + ", " + quote(t.Roles[dialect.LockedUntil]) + " = NULL"
 	if t.Has(dialect.Origin) {
-		set += ", " + quote(t.Roles[dialect.Origin]) + " = q." + group
+		set += ", " + quote(t.Roles[dialect.Origin]) + " = " + grammar.Text("q."+group)
 	}
 	if t.Has(dialect.RetryAfter) {
 		set += ", " + quote(t.Roles[dialect.RetryAfter]) + " = " + b.Bind(dialect.Now)

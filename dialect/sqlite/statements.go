@@ -27,6 +27,7 @@ func New() Dialect {
 				}
 				return column + " NULLS LAST"
 			},
+			Text: func(expression string) string { return "CAST(" + expression + " AS CHAR)" },
 		},
 		RowList: "VALUES ",
 		Later:   func(a, b string) string { return "MAX(" + a + ", " + b + ")" },
@@ -46,7 +47,7 @@ func (Dialect) Quote(identifier string) string { return quote(identifier) }
 
 // FormatTime implements [dialect.Dialect]. Times are text that sorts as the instants do.
 func (Dialect) FormatTime(t time.Time, precision int) string {
-	return dialect.RoundUp(t, precision).UTC().Format("2006-01-02 15:04:05.000000")
+	return dialect.RoundUp(t, precision).UTC().Format(dialect.TimeLayout(precision))
 }
 
 // Kind implements [dialect.Dialect]: the rules by which SQLite itself reads a declared type, and the
@@ -129,7 +130,7 @@ func (d Dialect) LeaseClaim(t *dialect.Table, s dialect.Selection) dialect.Lease
 		column := d.Role(t, "", o.Role)
 		if o.Role == dialect.LockedUntil || o.Role == dialect.RetryAfter {
 			// Without the cast the driver reads a column declared as a time into one of its own.
-			column = "CAST(" + column + " AS CHAR)"
+			column = d.Text(column)
 		}
 		b.Add(", ", column)
 		outputs = append(outputs, dialect.Output{Field: o.Field})

@@ -1,0 +1,118 @@
+package forms
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+)
+
+// ID is the key of a row: one value for each column of the key, an int64, a string or a []byte.
+type ID []any
+
+// String is the key for people: bytes in hexadecimal digits, columns joined by commas.
+func (id ID) String() string {
+	parts := make([]string, len(id))
+	for i, part := range id {
+		switch v := part.(type) {
+		case []byte:
+			parts[i] = fmt.Sprintf("%x", v)
+		default:
+			parts[i] = fmt.Sprint(v)
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+// JSON is the key as a JSON value: a number, a string, bytes as {"base64":".."}, and an array of them
+// for a key of several columns.
+func (id ID) JSON() []byte {
+	values := make([]any, len(id))
+	for i, part := range id {
+		values[i] = part
+		if raw, ok := part.([]byte); ok {
+			values[i] = map[string]string{"base64": base64.StdEncoding.EncodeToString(raw)}
+		}
+	}
+	var text []byte
+	var err error
+	if len(values) == 1 {
+		text, err = json.Marshal(values[0])
+	} else {
+		text, err = json.Marshal(values)
+	}
+	if err != nil {
+		// Numbers, strings and maps of strings always encode.
+		panic(err)
+	}
+	return text
+}
+
+// mapKey tells keys apart in a map.
+func (id ID) mapKey() string {
+	var key strings.Builder
+	for _, part := range id {
+		text := ""
+		switch v := part.(type) {
+		case int64:
+			text = strconv.FormatInt(v, 10)
+		case string:
+			text = v
+		case []byte:
+			text = string(v)
+		}
+		key.WriteString(strconv.Itoa(len(text)))
+		key.WriteByte(':')
+		key.WriteString(text)
+	}
+	return key.String()
+}
+
+// idPart reads one column of a key from the text that a database answers.
+func idPart(kind dialect.Kind, text []byte) any {
+	switch kind {
+	case dialect.Integer:
+		if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+			return n
+		}
+		// An unsigned integer above the signed ones keeps its digits.
+		return string(text)
+	case dialect.Bytes:
+		return append([]byte{}, text...)
+	default:
+		return string(text)
+	}
+}
+
+// Delivery is a row that this process holds. Its exported fields do not change. What it holds the row
+// by belongs to whoever calls the form's Extend and Settle, which is one goroutine.
+type Delivery struct {
+	ID ID
+	// Attempt is the delivery's number as it stood before its claim, so the first reads 1; 0 where
+	// the table counts none.
+	Attempt int64
+	// Group is the row's group, empty where the table has none or the row's is NULL.
+	Group string
+	// PartitionKey is the row's key, and HasPartitionKey whether it has one.
+	PartitionKey    string
+	HasPartitionKey bool
+	// Headers is a JSON object, nil where the row has none.
+	Headers []byte
+	// Payload is nil for NULL.
+	Payload []byte
+
+	// token is the expiry as the database rendered it, count the attempt that the claim left.
+	token string
+	count int64
+	// other is the expiry that an extension without an answer may have written; empty otherwise.
+	other string
+	// expires is when the lease ends by this host's clock.
+	expires time.Time
+}
+
+// Expires is when the delivery's hold on its row ends unless it is extended, by this host's clock.
+func (d *Delivery) Expires() time.Time { return d.expires }

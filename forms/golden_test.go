@@ -1,0 +1,132 @@
+package forms_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/internal/testdb"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// TestGoldens renders every statement of every role set for every database, compares it with its
+// golden file and has the live server parse it.
+func TestGoldens(t *testing.T) {
+	sets := []struct {
+		name  string
+		table *dialect.Table
+	}{
+		{"minimal", &dialect.Table{Name: "jobs", ID: []string{"id"}, Roles: roles(dialect.LockedUntil, dialect.Payload)}},
+		{"counted", &dialect.Table{Name: "jobs", ID: []string{"id"}, Roles: roles(dialect.LockedUntil, dialect.Payload,
+			dialect.Attempt, dialect.Error)}},
+		{"grouped", leased()},
+		{"every-role", everyRole()},
+		{"two-keys", &dialect.Table{Name: `My "Jobs"`, ID: []string{"tenant", "order"}, Roles: map[dialect.Role]string{
+			dialect.LockedUntil: "Locked Until", dialect.Attempt: "select", dialect.Payload: "payload", dialect.Group: "group"}}},
+	}
+	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		s := open(t, db)
+		for _, set := range sets {
+			t.Run(set.name, func(t *testing.T) { checkGolden(t, s, db.Name, set.name, set.table) })
+		}
+	})
+}
+
+func checkGolden(t *testing.T, s store.Store, database, name string, table *dialect.Table) {
+	create(t, s, table)
+	target := &dialect.Table{Name: "dead_letters", ID: table.ID, Roles: table.Roles}
+	create(t, s, target)
+	d := s.Dialect()
+	defer script(t, s, "DROP TABLE "+d.Quote(table.Name))
+	defer script(t, s, "DROP TABLE "+d.Quote(target.Name))
+
+	schema := d.Schema(table)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s;\n\n%s;\n", schema.Table, schema.Index)
+	statements := []forms.Named{
+		{Name: "describe", Statement: d.Describe(table)},
+		{Name: "clock", Statement: d.Clock()},
+		{Name: "insert", Statement: d.Insert(table, writable(table))},
+		{Name: "count", Statement: d.Count(table, dialect.Selection{})},
+	}
+	one := lease(t, s, table, func(o *forms.LeaseOptions) { o.MaxAttempts, o.DeadTable = capOf(table), target })
+	statements = append(statements, one.Statements()...)
+	if table.Has(dialect.Group) {
+		all := lease(t, s, table, func(o *forms.LeaseOptions) { o.AllGroups, o.Except = true, []string{"dead", "late"} })
+		for _, n := range all.Statements()[:1] {
+			statements = append(statements, forms.Named{Name: n.Name + " of all groups", Statement: n.Statement})
+		}
+	}
+	for _, n := range statements {
+		fmt.Fprintf(&text, "\n-- %s\n%s", n.Name, n.Statement.Golden())
+		if err := s.Prepare(t.Context(), &n.Statement); err != nil {
+			t.Errorf("prepare %q: %v\n%s", n.Name, err, n.Statement.SQL)
+		}
+	}
+	compareGolden(t, filepath.Join("testdata", database, name+".sql"), text.String())
+}
+
+// capOf is a cap where the table can count attempts.
+func capOf(t *dialect.Table) int64 {
+	if t.Has(dialect.Attempt) {
+		return 5
+	}
+	return 0
+}
+
+// writable lists the roles that a message can have a value for.
+func writable(t *dialect.Table) []dialect.Role {
+	var list []dialect.Role
+	for _, r := range []dialect.Role{dialect.Payload, dialect.Group, dialect.Headers, dialect.RetryAfter,
+		dialect.Priority, dialect.PartitionKey} {
+		if t.Has(r) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func compareGolden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs; look at it, then run the test with -update\n%s", path, diff)
+	}
+}
+
+// TestFormatTimeRoundsUp has no database round or truncate what its column cannot keep.
+func TestFormatTimeRoundsUp(t *testing.T) {
+	instant := time.Date(2026, 2, 3, 4, 5, 6, 700_000_001, time.FixedZone("east", 3600))
+	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		d := open(t, db).Dialect()
+		for precision, want := range map[int]string{
+			0: "2026-02-03 03:05:07", 3: "2026-02-03 03:05:06.701", 6: "2026-02-03 03:05:06.700001",
+		} {
+			got, _, _ := strings.Cut(d.FormatTime(instant, precision), "+")
+			if got != want {
+				t.Errorf("precision %d: %s, want %s", precision, got, want)
+			}
+		}
+	})
+}

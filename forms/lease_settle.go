@@ -1,0 +1,357 @@
+package forms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+)
+
+// maxGroup is how many rows one statement settles. Larger groups gain nothing more and hold their
+// locks longer.
+const maxGroup = 1000
+
+// Settle ends deliveries, as many as it can in one transaction, and answers each of them. A group
+// whose statement fails is settled again row by row, so that one bad row fails alone.
+func (l *Lease) Settle(ctx context.Context, settlements []*Settlement) []Answer {
+	now := l.options.Now()
+	return l.each(ctx, settlements, work{
+		doing: "settle",
+		single: func(rows []*Settlement) bool {
+			for _, row := range rows {
+				if row.Change != rows[0].Change || !single(&l.change[row.Change]) {
+					return false
+				}
+			}
+			return true
+		},
+		run: func(ctx context.Context, w writer, rows []*Settlement) (*found, error) {
+			return l.settleByChange(ctx, w, now, rows)
+		},
+	})
+}
+
+// Extend moves the leases of deliveries to their full length from now, and answers each of them.
+func (l *Lease) Extend(ctx context.Context, deliveries []*Delivery) []Answer {
+	now := l.options.Now()
+	expiry := l.expiry(now)
+	rows := make([]*Settlement, len(deliveries))
+	for i, d := range deliveries {
+		rows[i] = &Settlement{Delivery: d}
+	}
+	answers := l.each(ctx, rows, work{
+		doing:  "extend",
+		single: func([]*Settlement) bool { return single(&l.extend) },
+		run: func(ctx context.Context, w writer, rows []*Settlement) (*found, error) {
+			return l.changeGroup(ctx, w, &l.extend, &bind{lease: l, now: now, expiry: expiry, rows: rows})
+		},
+	})
+	written := l.dialect.FormatTime(expiry, l.precision)
+	for i, d := range deliveries {
+		switch answers[i].State {
+		case Done:
+			d.expires = now.Add(l.options.Lease)
+			d.other = ""
+		case Unknown:
+			// Either expiry may stand in the row now, and each of them is this delivery's own.
+			d.other = written
+		}
+	}
+	return answers
+}
+
+// writer is where a group's statements run: the store, where each commits alone, or a transaction.
+type writer = store.Conn
+
+// found says which rows of a group still held their token and were changed, and the new token of
+// each where the change was an extension.
+type found struct {
+	rows   []bool
+	tokens []string
+}
+
+func newFound(n int) *found { return &found{make([]bool, n), make([]string, n)} }
+
+// work is a change to rows.
+type work struct {
+	doing string
+	// single reports whether a group is one statement, which is a transaction of its own.
+	single func(rows []*Settlement) bool
+	run    func(ctx context.Context, w writer, rows []*Settlement) (*found, error)
+}
+
+func single(h *dialect.Held) bool { return h.Many != nil && h.Lock == nil }
+
+// each runs the rows in groups and answers every row, whatever happens.
+func (l *Lease) each(ctx context.Context, rows []*Settlement, w work) []Answer {
+	answers := make([]Answer, len(rows))
+	var group []int
+	for i, row := range rows {
+		if row.Delivery.other != "" {
+			answers[i] = l.alone(ctx, row, w)
+			continue
+		}
+		if group = append(group, i); len(group) == maxGroup {
+			l.group(ctx, rows, group, w, answers)
+			group = group[:0]
+		}
+	}
+	if len(group) > 0 {
+		l.group(ctx, rows, group, w, answers)
+	}
+	return answers
+}
+
+// group runs one group: first in one transaction, and row by row where that failed and changed
+// nothing.
+func (l *Lease) group(ctx context.Context, rows []*Settlement, indexes []int, w work, answers []Answer) {
+	members := make([]*Settlement, len(indexes))
+	for i, index := range indexes {
+		members[i] = rows[index]
+	}
+	const tries = 3 // a deadlock or a lock wait passes when the same is run again
+	var failure store.Failure
+	var err error
+	for range tries {
+		var f *found
+		f, failure, err = l.transact(ctx, members, w)
+		if err == nil {
+			for i, index := range indexes {
+				answers[index] = l.answer(ctx, members[i].Delivery, f, i)
+			}
+			return
+		}
+		if failure != store.Transient {
+			break
+		}
+	}
+	err = fmt.Errorf("%s rows of %s: %w", w.doing, l.table, err)
+	if failure == store.Refused && len(indexes) > 1 {
+		for _, index := range indexes {
+			l.group(ctx, rows, []int{index}, w, answers)
+		}
+		return
+	}
+	for _, index := range indexes {
+		answers[index] = Answer{State: stateOf(failure), Err: err}
+	}
+}
+
+// answer is what became of one row of a group that was committed.
+func (l *Lease) answer(ctx context.Context, d *Delivery, f *found, i int) Answer {
+	if !f.rows[i] {
+		return l.missed(ctx, d)
+	}
+	if f.tokens[i] != "" {
+		d.token = f.tokens[i]
+	}
+	return Answer{}
+}
+
+func stateOf(f store.Failure) State {
+	switch f {
+	case store.Refused:
+		return Failed
+	case store.Unanswered:
+		return Unknown
+	default:
+		return Unsent
+	}
+}
+
+// transact runs a group in a transaction. What fails before the commit is sent changed nothing,
+// whether it was answered or not.
+func (l *Lease) transact(ctx context.Context, rows []*Settlement, w work) (*found, store.Failure, error) {
+	if w.single(rows) {
+		f, err := w.run(ctx, l.store, rows)
+		if err != nil {
+			return nil, l.store.Failure(err), err
+		}
+		return f, 0, nil
+	}
+	tx, err := l.store.Begin(ctx)
+	if err != nil {
+		return nil, l.store.Failure(err), err
+	}
+	f, err := w.run(ctx, tx, rows)
+	if err != nil {
+		failure := l.store.Failure(err)
+		if failure == store.Unanswered {
+			failure = store.Unsent
+		}
+		return nil, failure, errors.Join(err, tx.Rollback())
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return nil, l.store.Failure(err), fmt.Errorf("commit: %w", err)
+	}
+	return f, 0, nil
+}
+
+// alone runs a delivery whose last extension got no answer: whichever of its two expiries the row
+// has is its own.
+func (l *Lease) alone(ctx context.Context, row *Settlement, w work) Answer {
+	d := row.Delivery
+	answers := make([]Answer, 1)
+	for range 2 {
+		l.group(ctx, []*Settlement{row}, []int{0}, w, answers)
+		if answers[0].State != Lost {
+			break
+		}
+		d.token, d.other = d.other, d.token
+	}
+	return answers[0]
+}
+
+// missed tells a row that was passed over because another session has it locked from one that is no
+// longer held.
+func (l *Lease) missed(ctx context.Context, d *Delivery) Answer {
+	held := false
+	b := &bind{lease: l, one: &Settlement{Delivery: d}}
+	err := l.store.Query(ctx, &l.held, 0, b.arguments(&l.held, 0), func([][]byte) error {
+		held = true
+		return nil
+	})
+	switch {
+	case err != nil:
+		return Answer{State: Unsent, Err: fmt.Errorf("look for row %s of %s: %w", d.ID, l.table, err)}
+	case held:
+		return Answer{State: Busy}
+	default:
+		return Answer{State: Lost}
+	}
+}
+
+// settleByChange runs one group for each kind of change.
+func (l *Lease) settleByChange(ctx context.Context, w writer, now time.Time, rows []*Settlement) (*found, error) {
+	all := newFound(len(rows))
+	for change := range changeCount {
+		var group []*Settlement
+		var indexes []int
+		for i, row := range rows {
+			if row.Change == change {
+				group = append(group, row)
+				indexes = append(indexes, i)
+			}
+		}
+		if len(group) == 0 {
+			continue
+		}
+		some, err := l.changeGroup(ctx, w, &l.change[change], &bind{lease: l, now: now, rows: group})
+		if err != nil {
+			return nil, err
+		}
+		for i, index := range indexes {
+			all.rows[index] = some.rows[i]
+		}
+	}
+	return all, nil
+}
+
+// changeGroup runs the statements of one change on the rows of b.
+func (l *Lease) changeGroup(ctx context.Context, w writer, h *dialect.Held, b *bind) (*found, error) {
+	f := newFound(len(b.rows))
+	if h.Lock == nil {
+		return f, l.changeArrays(ctx, w, h.Many, b, f)
+	}
+	index := l.index(b.rows)
+	if err := l.lock(ctx, w, h.Lock, b, index, f); err != nil {
+		return nil, err
+	}
+	var rows []*Settlement
+	for i, row := range b.rows {
+		if f.rows[i] {
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 {
+		return f, nil
+	}
+	b.rows = rows
+	if h.Many != nil {
+		n := listLength(len(rows))
+		if _, err := w.Exec(ctx, h.Many, n, b.arguments(h.Many, n)); err != nil {
+			return nil, err
+		}
+	}
+	for _, row := range rows {
+		b.one = row
+		for i := range h.One {
+			changed, err := w.Exec(ctx, &h.One[i], 0, b.arguments(&h.One[i], 0))
+			if err != nil {
+				return nil, err
+			}
+			if changed != 1 {
+				return nil, fmt.Errorf("row %s is locked and held, but %d rows changed", row.Delivery.ID, changed)
+			}
+		}
+	}
+	if h.Reread != nil {
+		return f, l.reread(ctx, w, h.Reread, b, index, f)
+	}
+	return f, nil
+}
+
+// changeArrays runs a statement that takes arrays and answers the ordinals of the rows it changed.
+func (l *Lease) changeArrays(ctx context.Context, w writer, s *dialect.Statement, b *bind, f *found) error {
+	return w.Query(ctx, s, 0, b.arguments(s, 0), func(v [][]byte) error {
+		n, err := strconv.Atoi(string(v[0]))
+		if err != nil || n < 1 || n > len(f.rows) {
+			return fmt.Errorf("the database answered row %q of %d", v[0], len(f.rows))
+		}
+		f.rows[n-1] = true
+		if len(v) > 1 {
+			f.tokens[n-1] = string(v[1])
+		}
+		return nil
+	})
+}
+
+// index finds the rows of a group by their key.
+func (l *Lease) index(rows []*Settlement) map[string]int {
+	index := make(map[string]int, len(rows))
+	for i, row := range rows {
+		index[row.Delivery.ID.mapKey()] = i
+	}
+	return index
+}
+
+// lock locks the rows and compares their tokens.
+func (l *Lease) lock(ctx context.Context, w writer, s *dialect.Statement, b *bind, index map[string]int, f *found) error {
+	n := listLength(len(b.rows))
+	return w.Query(ctx, s, n, b.arguments(s, n), func(v [][]byte) error {
+		i, ok := index[l.key(v).mapKey()]
+		if !ok {
+			return nil
+		}
+		d := b.rows[i].Delivery
+		f.rows[i] = string(v[len(l.columns)]) == d.token
+		if l.table.Has(dialect.Attempt) {
+			f.rows[i] = f.rows[i] && string(v[len(l.columns)+1]) == strconv.FormatInt(d.count, 10)
+		}
+		return nil
+	})
+}
+
+// reread reads back what the lease column made of a new expiry.
+func (l *Lease) reread(ctx context.Context, w writer, s *dialect.Statement, b *bind, index map[string]int, f *found) error {
+	n := listLength(len(b.rows))
+	return w.Query(ctx, s, n, b.arguments(s, n), func(v [][]byte) error {
+		if i, ok := index[l.key(v).mapKey()]; ok {
+			f.tokens[i] = string(v[len(l.columns)])
+		}
+		return nil
+	})
+}
+
+// key reads the key that stands first in an answer.
+func (l *Lease) key(values [][]byte) ID {
+	id := make(ID, len(l.columns))
+	for i := range id {
+		id[i] = idPart(l.columns[i].Kind, values[i])
+	}
+	return id
+}

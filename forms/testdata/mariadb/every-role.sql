@@ -1,0 +1,138 @@
+CREATE TABLE `jobs` (
+  `id` bigint NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  `group` varchar(191) NOT NULL,
+  `priority` int NOT NULL DEFAULT 0,
+  `partition_key` varchar(191),
+  `retry_after` datetime(6) NOT NULL DEFAULT (utc_timestamp(6)),
+  `attempt` int NOT NULL DEFAULT 1,
+  `processed_at` datetime(6),
+  `locked_until` datetime(6),
+  `headers` json,
+  `payload` longblob NOT NULL,
+  `error` text,
+  `origin` varchar(191),
+  `created_at` datetime(6) NOT NULL DEFAULT (utc_timestamp(6))
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+CREATE INDEX `jobs_claim_idx` ON `jobs` (`group`, `processed_at`, `priority`, `retry_after`, `id`);
+
+-- describe
+SELECT column_name, column_type, is_nullable = 'YES', COALESCE(generation_expression, '') <> '', 0, datetime_precision, 0 FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = _utf8mb4 X'6A6F6273' ORDER BY ordinal_position;
+
+-- clock
+SELECT UNIX_TIMESTAMP(NOW(6));
+
+-- insert
+INSERT INTO `jobs` (`payload`, `group`, `headers`, `retry_after`, `priority`, `partition_key`) VALUES (?, ?, ?, ?, ?, ?);
+-- binds: value[payload], value[group], value[headers], value[retry_after], value[priority], value[partition_key]
+
+-- count
+SELECT CAST(COALESCE(SUM(CASE WHEN `locked_until` IS NOT NULL AND `locked_until` > ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN `retry_after` <= ? AND (`locked_until` IS NULL OR `locked_until` <= ?) THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM `jobs` WHERE `group` = ? AND `processed_at` IS NULL;
+-- binds: now, now, now, group
+
+-- claim
+SELECT `id`, `locked_until`, `attempt`, `group`, `partition_key`, `headers`, `payload`, `priority`, `retry_after` FROM `jobs` WHERE `group` = ? AND `processed_at` IS NULL AND `retry_after` <= ? AND (`locked_until` IS NULL OR `locked_until` <= ?) ORDER BY `priority`, `retry_after`, `id` LIMIT ? FOR UPDATE SKIP LOCKED;
+-- binds: group, now, now, limit
+-- answers: id[0], token, attempt, group, partition_key, headers, payload, priority, retry_after
+
+-- claim: stamp
+UPDATE `jobs` SET `locked_until` = ?, `attempt` = CASE WHEN `attempt` < 2147483647 THEN `attempt` + 1 ELSE `attempt` END WHERE `id` IN (/*list*/);
+-- binds: expiry
+-- list: ?
+-- list binds: id[0]
+
+-- claim: reread
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token
+
+-- claim ahead
+SELECT `id`, `locked_until`, `attempt`, `group`, `partition_key`, `headers`, `payload`, `priority`, `retry_after` FROM `jobs` WHERE `group` = ? AND `processed_at` IS NULL AND `retry_after` <= ? AND (`locked_until` IS NULL OR `locked_until` <= ?) AND `attempt` < ? ORDER BY `priority`, `retry_after`, `id` LIMIT ? FOR UPDATE SKIP LOCKED;
+-- binds: group, now, now, cap, limit
+-- answers: id[0], token, attempt, group, partition_key, headers, payload, priority, retry_after
+
+-- claim ahead: stamp
+UPDATE `jobs` SET `locked_until` = ?, `attempt` = CASE WHEN `attempt` < 2147483647 THEN `attempt` + 1 ELSE `attempt` END WHERE `id` IN (/*list*/);
+-- binds: expiry
+-- list: ?
+-- list binds: id[0]
+
+-- claim ahead: reread
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token
+
+-- extend: lock
+SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token, attempt
+
+-- extend
+UPDATE `jobs` SET `locked_until` = GREATEST(`locked_until`, ?) WHERE `id` IN (/*list*/);
+-- binds: expiry
+-- list: ?
+-- list binds: id[0]
+
+-- extend: reread
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token
+
+-- finish: lock
+SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token, attempt
+
+-- finish
+UPDATE `jobs` SET `processed_at` = ?, `locked_until` = NULL WHERE `id` IN (/*list*/);
+-- binds: now
+-- list: ?
+-- list binds: id[0]
+
+-- return: lock
+SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token, attempt
+
+-- return
+UPDATE `jobs` SET `locked_until` = NULL, `retry_after` = COALESCE(?, `retry_after`), `attempt` = COALESCE(?, `attempt`), `error` = COALESCE(LEFT(?, 16383), `error`) WHERE `id` = ? AND `locked_until` = ? AND `attempt` = ?;
+-- binds: until, restore, reason, id[0], token, count
+
+-- move to group: lock
+SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token, attempt
+
+-- move to group
+UPDATE `jobs` SET `origin` = CAST(`group` AS CHAR), `group` = ?, `locked_until` = NULL, `retry_after` = ?, `attempt` = COALESCE(?, `attempt`), `error` = COALESCE(LEFT(?, 16383), `error`) WHERE `id` = ? AND `locked_until` = ? AND `attempt` = ?;
+-- binds: target, now, restore, reason, id[0], token, count
+
+-- move to table: lock
+SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token, attempt
+
+-- move to table
+INSERT INTO `dead_letters` (`id`, `group`, `priority`, `partition_key`, `retry_after`, `attempt`, `processed_at`, `locked_until`, `headers`, `payload`, `error`, `origin`, `created_at`) SELECT `id`, `group`, `priority`, `partition_key`, ?, COALESCE(?, `attempt`), NULL, NULL, `headers`, `payload`, COALESCE(LEFT(?, 16383), `error`), CAST(`group` AS CHAR), `created_at` FROM `jobs` WHERE `id` = ? AND `locked_until` = ? AND `attempt` = ?;
+-- binds: now, restore, reason, id[0], token, count
+
+-- move to table
+DELETE FROM `jobs` WHERE `id` = ? AND `locked_until` = ? AND `attempt` = ?;
+-- binds: id[0], token, count
+
+-- held
+SELECT 1 FROM `jobs` WHERE `id` = ? AND `locked_until` = ? AND `attempt` = ?;
+-- binds: id[0], token, count
+
+-- claim of all groups
+SELECT `id`, `locked_until`, `attempt`, `group`, `partition_key`, `headers`, `payload`, `priority`, `retry_after` FROM `jobs` WHERE `group` NOT IN (?, ?) AND `processed_at` IS NULL AND `retry_after` <= ? AND (`locked_until` IS NULL OR `locked_until` <= ?) ORDER BY `priority`, `retry_after`, `id` LIMIT ? FOR UPDATE SKIP LOCKED;
+-- binds: except[0], except[1], now, now, limit
+-- answers: id[0], token, attempt, group, partition_key, headers, payload, priority, retry_after

@@ -1,0 +1,95 @@
+CREATE TABLE `jobs` (
+  `id` bigint NOT NULL AUTO_INCREMENT PRIMARY KEY,
+  `locked_until` datetime(6),
+  `payload` longblob NOT NULL
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+CREATE INDEX `jobs_claim_idx` ON `jobs` (`id`);
+
+-- describe
+SELECT column_name, column_type, is_nullable = 'YES', COALESCE(generation_expression, '') <> '', 0, datetime_precision, 0 FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = _utf8mb4 X'6A6F6273' ORDER BY ordinal_position;
+
+-- clock
+SELECT UNIX_TIMESTAMP(NOW(6));
+
+-- insert
+INSERT INTO `jobs` (`payload`) VALUES (?);
+-- binds: value[payload]
+
+-- count
+SELECT CAST(COALESCE(SUM(CASE WHEN `locked_until` IS NOT NULL AND `locked_until` > ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN 1 = 1 AND (`locked_until` IS NULL OR `locked_until` <= ?) THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM `jobs` WHERE 1 = 1;
+-- binds: now, now
+
+-- claim
+SELECT `id`, `locked_until`, `payload` FROM `jobs` WHERE 1 = 1 AND (`locked_until` IS NULL OR `locked_until` <= ?) ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
+-- binds: now, limit
+-- answers: id[0], token, payload
+
+-- claim: stamp
+UPDATE `jobs` SET `locked_until` = ? WHERE `id` IN (/*list*/);
+-- binds: expiry
+-- list: ?
+-- list binds: id[0]
+
+-- claim: reread
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token
+
+-- extend: lock
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token
+
+-- extend
+UPDATE `jobs` SET `locked_until` = GREATEST(`locked_until`, ?) WHERE `id` IN (/*list*/);
+-- binds: expiry
+-- list: ?
+-- list binds: id[0]
+
+-- extend: reread
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token
+
+-- finish: lock
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token
+
+-- finish
+DELETE FROM `jobs` WHERE `id` IN (/*list*/);
+-- list: ?
+-- list binds: id[0]
+
+-- return: lock
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token
+
+-- return
+UPDATE `jobs` SET `locked_until` = ? WHERE `id` = ? AND `locked_until` = ?;
+-- binds: until, id[0], token
+
+-- move to table: lock
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token
+
+-- move to table
+INSERT INTO `dead_letters` (`id`, `locked_until`, `payload`) SELECT `id`, NULL, `payload` FROM `jobs` WHERE `id` = ? AND `locked_until` = ?;
+-- binds: id[0], token
+
+-- move to table
+DELETE FROM `jobs` WHERE `id` = ? AND `locked_until` = ?;
+-- binds: id[0], token
+
+-- held
+SELECT 1 FROM `jobs` WHERE `id` = ? AND `locked_until` = ?;
+-- binds: id[0], token
