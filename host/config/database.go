@@ -1,0 +1,153 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+)
+
+// Database is [database].
+type Database struct {
+	section
+	URL             Secret // starts with postgres: postgresql: mysql: mariadb: or sqlite:
+	MaxConnections  int    // of the service's pool
+	ConnectionLimit int    // the pool's and every thread's together
+	HandlerURL      Secret // of the threads' own pools; empty means URL
+}
+
+func databaseKeys(d *Database) keys {
+	return keys{
+		{"url", databaseURL(&d.URL)},
+		{"max_connections", number(&d.MaxConnections, 1, 10_000)},
+		{"connection_limit", number(&d.ConnectionLimit, 1, 100_000)},
+		{"handler_url", optionalDatabaseURL(&d.HandlerURL)},
+	}
+}
+
+// The databases that a rule of the file tells apart.
+const (
+	postgres = "postgres"
+	mysql    = "mysql"
+	sqlite   = "sqlite"
+)
+
+// engines maps a URL's scheme to its database.
+var engines = map[string]string{
+	"postgres": postgres, "postgresql": postgres, "mysql": mysql, "mariadb": mysql, "sqlite": sqlite,
+}
+
+const schemes = "postgres://, mysql://, mariadb:// or sqlite:"
+
+// engine returns the database that a URL names, "" for none.
+func (s Secret) engine() string {
+	scheme, _, _ := strings.Cut(string(s), ":")
+	return engines[scheme]
+}
+
+func databaseURL(dst *Secret) reader {
+	return func(p *parser, n *node) {
+		s, ok := p.text(n)
+		if !ok {
+			return
+		}
+		if fault := checkURL(s); fault != nil {
+			p.fail(n, fault.what, fault.remedy)
+			return
+		}
+		*dst = p.resolveURL(s)
+	}
+}
+
+// optionalDatabaseURL takes an empty text for none.
+func optionalDatabaseURL(dst *Secret) reader {
+	return func(p *parser, n *node) {
+		if s, ok := p.text(n); ok && s != "" {
+			databaseURL(dst)(p, n)
+		}
+	}
+}
+
+// checkURL says what is wrong with a database's URL without quoting it.
+func checkURL(s string) *fault {
+	if s == "" {
+		return &fault{"must not be empty", "write the database's URL; it starts with " + schemes}
+	}
+	scheme, rest, found := strings.Cut(s, ":")
+	engine := engines[scheme]
+	switch {
+	case !found || engine == "" && !strings.HasPrefix(rest, "//"):
+		return &fault{"is no URL", "write a URL and not a driver's connection string; it starts with " + schemes}
+	case engine == "":
+		return &fault{"names a database that is not supported", "start the URL with " + schemes}
+	case engine != sqlite && !strings.HasPrefix(rest, "//"):
+		return &fault{"lacks the // after its scheme", "write " + scheme + "://USER:PASSWORD@HOST/DATABASE"}
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return &fault{"is no valid URL", "percent-encode the characters of the user and the password that are not letters or digits"}
+	}
+	if engine == sqlite {
+		if path, _, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "?"); path == "" {
+			return &fault{"names no file", `write "sqlite:inbox.db"`}
+		}
+	}
+	for parameter := range u.Query() {
+		for _, refused := range []string{"multiStatements", "allowAllFiles"} {
+			if strings.EqualFold(parameter, refused) {
+				return &fault{"sets " + refused + ", which lets a guest's SQL out of its bounds", "remove the parameter"}
+			}
+		}
+	}
+	return nil
+}
+
+// resolveURL lets the file of an SQLite database start at the directory of inbox.toml.
+func (p *parser) resolveURL(s string) Secret {
+	path, isSQLite := strings.CutPrefix(s, "sqlite:")
+	if !isSQLite {
+		return Secret(s)
+	}
+	path, query, hasQuery := strings.Cut(strings.TrimPrefix(path, "//"), "?")
+	if !strings.HasPrefix(path, ":memory:") && !strings.HasPrefix(path, "file:") {
+		path = filepath.ToSlash(p.resolve(path))
+	}
+	if hasQuery {
+		path += "?" + query
+	}
+	return Secret("sqlite:" + path)
+}
+
+// sqliteFile returns the file of an SQLite database, "" where there is none.
+func (s Secret) sqliteFile() string {
+	path, isSQLite := strings.CutPrefix(string(s), "sqlite:")
+	path, _, _ = strings.Cut(strings.TrimPrefix(path, "file:"), "?")
+	if !isSQLite || strings.HasPrefix(path, ":memory:") {
+		return ""
+	}
+	return filepath.FromSlash(path)
+}
+
+func (p *parser) checkDatabase(c *Config) {
+	d := p.root.find("database")
+	if d == nil {
+		p.add(p.root.pos, "database.url", "is required", `write [database] and url = "${DATABASE_URL}" below`)
+		d = &node{path: "database"}
+	} else if d.table != nil && !d.has("url") {
+		p.refuse(d, "url", "is required", `write url = "${DATABASE_URL}"`)
+	}
+	if c.Database.ConnectionLimit < c.Database.MaxConnections {
+		key := "connection_limit"
+		if !d.has(key) {
+			key = "max_connections"
+		}
+		p.refuse(d, key, fmt.Sprintf("the pool's %s are more than all connections together may be, %s", amount(d, "max_connections", c.Database.MaxConnections), amount(d, "connection_limit", c.Database.ConnectionLimit)),
+			"raise connection_limit or lower max_connections")
+	}
+	if e := c.Database.HandlerURL.engine(); e != "" && e != c.Database.URL.engine() && c.Database.URL != "" {
+		p.refuse(d, "handler_url", "names another kind of database than url", "name the same database as a role with fewer rights")
+	}
+	if r := p.root.find("runtime"); r != nil && c.Runtime.ListenHTTP != "" && !loopback(c.Runtime.ListenHTTP) && c.Runtime.HTTPToken == "" && !p.blamed("runtime.http_token") {
+		p.refuse(r, "listen_http", "is reached from other machines without a token", `set http_token = "${HTTP_TOKEN}", or listen on 127.0.0.1`)
+	}
+}

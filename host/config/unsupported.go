@@ -1,0 +1,72 @@
+package config
+
+// What the specification has and the runtime does not do yet is refused, since ignoring it would change
+// what happens to rows. A behaviour that arrives deletes its line here.
+
+var unsupportedTop = []unsupported[*Config]{
+	{"database.handler_url", "", func(c *Config) bool { return c.Database.HandlerURL != "" }},
+	{"runtime.listen_http", "", func(c *Config) bool { return c.Runtime.ListenHTTP != "" }},
+	{"runtime.http_token", "", func(c *Config) bool { return c.Runtime.HTTPToken != "" }},
+}
+
+var unsupportedTables = []unsupported[*Table]{
+	{"locked_until", "the row lock form, which a table without it takes, is ", func(t *Table) bool { return t.LockedUntil == "" && t.AdvisoryLock == "" }},
+	{"payload", "row mode, which a table without it takes, is ", func(t *Table) bool { return t.Payload == "" }},
+	{"advisory_lock", "", func(t *Table) bool { return t.AdvisoryLock != "" }},
+	{"lock", "", func(t *Table) bool { return t.Lock != "" }},
+	{"unlock", "", func(t *Table) bool { return t.Unlock != "" }},
+	{"fifo", "", func(t *Table) bool { return t.FIFO }},
+	{"clock", "", func(t *Table) bool { return t.Clock != "system" }},
+	{"isolation", "", func(t *Table) bool { return t.Isolation != "" }},
+	{"mode", "", func(t *Table) bool { return t.Mode != "" }},
+	{"columns", "", func(t *Table) bool { return t.Columns != nil }},
+	{"on_conflict", "", func(t *Table) bool { return t.OnConflict != nil }},
+	{"retain", "", func(t *Table) bool { return t.Retain != 0 }},
+}
+
+var unsupportedHandlers = []unsupported[*Handler]{
+	{"connections", "", func(h *Handler) bool { return h.Connections != 1 }},
+	{"by_key", "", func(h *Handler) bool { return h.ByKey }},
+	{"batch", "", func(h *Handler) bool { return h.Batch > 1 }},
+	{"listen", "", func(h *Handler) bool { return h.Listen }},
+	{"rate_limit", "", func(h *Handler) bool { return h.RateLimit != Rate{} }},
+	{"transactional", "", func(h *Handler) bool { return h.Transactional }},
+	{"transaction_role", "", func(h *Handler) bool { return h.TransactionRole != "" }},
+	{"limits", "", func(h *Handler) bool { return h.Limits != newHandler("", nil).Limits }},
+	{"allow.db", "", func(h *Handler) bool { return h.Allow.DB != nil }},
+	{"allow.publish", "", func(h *Handler) bool { return h.Allow.Publish != nil }},
+	{"allow.http", "", func(h *Handler) bool { return h.Allow.HTTP != nil }},
+	{"allow.env", "", func(h *Handler) bool { return len(h.Allow.Env) > 0 }},
+	{"allow.files", "", func(h *Handler) bool { return h.Allow.Files != nil }},
+}
+
+// unsupported is a key and whether a section uses it, or leaves it out where that means something.
+type unsupported[T any] struct {
+	key  string
+	what string // the subject of "not yet supported", where the key is not
+	used func(T) bool
+}
+
+func (p *parser) refuseUnsupported(c *Config) {
+	refuseEach(p, unsupportedTop, c, p.root)
+	for _, t := range p.tables {
+		refuseEach(p, unsupportedTables, t.Table, t.n)
+	}
+	for _, h := range p.handlers {
+		refuseEach(p, unsupportedHandlers, h.Handler, h.n)
+	}
+}
+
+// refuseEach reports the keys in use, unless a key has a better reason to be refused.
+func refuseEach[T any](p *parser, list []unsupported[T], section T, n *node) {
+	for _, u := range list {
+		if !u.used(section) || p.blamed(n.at(u.key)) {
+			continue
+		}
+		remedy := "remove it for now"
+		if !n.has(u.key) {
+			remedy = "name the table's column: " + u.key + ` = ".."`
+		}
+		p.refuse(n, u.key, u.what+"not yet supported", remedy)
+	}
+}
