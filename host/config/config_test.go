@@ -162,7 +162,7 @@ func TestLoad(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "inbox.toml")
-	data := `database.url = "sqlite:inbox.db?_pragma=x"
+	data := `database.url = "sqlite:in%20box.db"
 tables.jobs = { id = "id", payload = "body", locked_until = "until" }
 handlers.work = { module = "work.wasm", table = "jobs" }
 `
@@ -173,7 +173,7 @@ handlers.work = { module = "work.wasm", table = "jobs" }
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := c.Database.URL.Reveal(), "sqlite:"+filepath.Join(dir, "inbox.db")+"?_pragma=x"; got != want {
+	if got, want := c.Database.URL.Reveal(), "sqlite:"+filepath.Join(dir, "in%20box.db"); got != want {
 		t.Errorf("the database is %s, want %s", got, want)
 	}
 	if h := c.Handlers[0]; h.Module != filepath.Join(dir, "work.wasm") || h.Group != "" || h.DeadLetter != nil {

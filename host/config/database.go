@@ -55,7 +55,7 @@ func databaseURL(dst *Secret) reader {
 			p.fail(n, fault.what, fault.remedy)
 			return
 		}
-		*dst = p.resolveURL(s)
+		*dst = p.resolveURL(Secret(s))
 	}
 }
 
@@ -87,10 +87,11 @@ func checkURL(s string) *fault {
 	if err != nil {
 		return &fault{"is no valid URL", "percent-encode the characters of the user and the password that are not letters or digits"}
 	}
-	if engine == sqlite {
-		if path, _, _ := strings.Cut(strings.TrimPrefix(rest, "//"), "?"); path == "" {
-			return &fault{"names no file", `write "sqlite:inbox.db"`}
-		}
+	switch {
+	case engine == sqlite:
+		return checkSQLite(s)
+	case engine == mysql && strings.Trim(u.Path, "/") == "":
+		return &fault{"names no database", "end it in /NAME"}
 	}
 	for parameter := range u.Query() {
 		for _, refused := range []string{"multiStatements", "allowAllFiles"} {
@@ -102,30 +103,36 @@ func checkURL(s string) *fault {
 	return nil
 }
 
-// resolveURL lets the file of an SQLite database start at the directory of inbox.toml.
-func (p *parser) resolveURL(s string) Secret {
-	path, isSQLite := strings.CutPrefix(s, "sqlite:")
-	if !isSQLite {
-		return Secret(s)
-	}
-	path, query, hasQuery := strings.Cut(strings.TrimPrefix(path, "//"), "?")
-	if !strings.HasPrefix(path, ":memory:") && !strings.HasPrefix(path, "file:") {
-		path = filepath.ToSlash(p.resolve(path))
-	}
-	if hasQuery {
-		path += "?" + query
-	}
-	return Secret("sqlite:" + path)
-}
-
-// sqliteFile returns the file of an SQLite database, "" where there is none.
+// sqliteFile returns the file that an SQLite URL names, "" where there is none.
 func (s Secret) sqliteFile() string {
 	path, isSQLite := strings.CutPrefix(string(s), "sqlite:")
-	path, _, _ = strings.Cut(strings.TrimPrefix(path, "file:"), "?")
-	if !isSQLite || strings.HasPrefix(path, ":memory:") {
+	path, err := url.PathUnescape(strings.TrimPrefix(path, "//"))
+	if !isSQLite || err != nil {
 		return ""
 	}
 	return filepath.FromSlash(path)
+}
+
+func checkSQLite(s string) *fault {
+	const remedy = `write "sqlite:inbox.db"`
+	switch path := Secret(s).sqliteFile(); {
+	case path == "":
+		return &fault{"names no file", remedy}
+	case path == ":memory:":
+		return &fault{"names no file, and a queue in memory ends with its process", remedy}
+	case strings.Contains(s, "?"):
+		return &fault{"has parameters, which SQLite's takes none of", remedy}
+	}
+	return nil
+}
+
+// resolveURL lets the file of an SQLite database start at the directory of inbox.toml.
+func (p *parser) resolveURL(s Secret) Secret {
+	if s.engine() != sqlite {
+		return s
+	}
+	file := filepath.ToSlash(p.resolve(s.sqliteFile()))
+	return Secret("sqlite:" + (&url.URL{Path: file}).EscapedPath())
 }
 
 func (p *parser) checkDatabase(c *Config) {

@@ -29,15 +29,15 @@ type Table struct {
 	CreatedAt    string
 
 	FIFO         bool
-	AdvisoryLock string    // the advisory form: its key's template
-	AdvisoryKey  []KeyPart // AdvisoryLock in its parts
-	Lock, Unlock string    // SQL instead of the dialect's own
-	Clock        string    // "system" or "database"
-	Isolation    string    // read_uncommitted, read_committed, repeatable_read, serializable; empty is the dialect's
-	Mode         string    // SQLite: deferred, immediate, exclusive; empty is the dialect's
-	Columns      []string  // row mode: the data columns to hand over; nil is all
-	OnConflict   []string  // the columns of the unique index by which an inserted row is a duplicate
-	Retain       time.Duration
+	AdvisoryLock string        // the advisory form: its key's template
+	AdvisoryKey  []KeyPart     // AdvisoryLock in its parts
+	Lock, Unlock string        // SQL instead of the dialect's own
+	Clock        string        // "system" or "database"
+	Isolation    string        // read_uncommitted, read_committed, repeatable_read, serializable; empty is the dialect's
+	Mode         string        // SQLite: deferred, immediate, exclusive; empty is the dialect's
+	Columns      []string      // row mode: the data columns to hand over; nil is all
+	OnConflict   []string      // the columns of the unique index by which an inserted row is a duplicate
+	Retain       time.Duration // how long a finished row stays; 0 is for ever
 }
 
 // tableDraft is a table with the place it was written at.
