@@ -58,8 +58,11 @@ func failed(failure Failure, cause, guest string) Result {
 	return Result{Code: NoOutcome, Failure: failure, Reason: cause}
 }
 
-// firstLine drops the stack that wazero appends to an error.
+// firstLine is what happened, without where: wazero puts the step in front and appends the stack.
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
-	return strings.TrimSuffix(strings.TrimPrefix(s, "wasm error: "), " (recovered by wazero)")
+	if _, what, ok := strings.Cut(s, "wasm error: "); ok {
+		s = what
+	}
+	return strings.TrimSuffix(s, " (recovered by wazero)")
 }

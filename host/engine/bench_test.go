@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/abi"
+)
+
+// bench handles one message again and again as the host does: with a deadline, under a context that could be
+// cancelled.
+func bench(b *testing.B, module string, m Message) {
+	i := instance(b, load(b, newEngine(b, Options{}), module, wat(b, module), Limits{}), Settings{})
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	b.ReportAllocs()
+	for b.Loop() {
+		if r := i.Handle(ctx, &m); r.Code != abi.Ack {
+			b.Fatalf("%+v", r)
+		}
+	}
+}
+
+func BenchmarkEmpty(b *testing.B) { bench(b, "ack", Message{Timeout: 30 * time.Second}) }
+
+func BenchmarkEmptyWithoutDeadline(b *testing.B) { bench(b, "ack", Message{}) }
+
+func BenchmarkPayload100(b *testing.B) {
+	bench(b, "payload", Message{Timeout: 30 * time.Second, Payload: make([]byte, 100)})
+}
+
+func BenchmarkInstance(b *testing.B) {
+	m := load(b, newEngine(b, Options{}), "ack", wat(b, "ack"), Limits{})
+	b.ReportAllocs()
+	for b.Loop() {
+		i, err := m.NewInstance(b.Context(), Settings{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := i.Close(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkLoad(b *testing.B) {
+	e := newEngine(b, Options{})
+	wasm := wat(b, "ack")
+	b.ReportAllocs()
+	for b.Loop() {
+		m, err := e.LoadBytes(b.Context(), "ack", wasm, Limits{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := m.Close(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
