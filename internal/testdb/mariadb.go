@@ -55,6 +55,9 @@ func NewMariaDB(ctx context.Context) (*Server, error) {
 		}
 		cmd := exec.Command(program, args...)
 		cmd.Dir = dir
+		// A server that starts removes the temporary tables that it finds, those of other
+		// servers too, so that each needs a place of its own for them.
+		cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 		return cmd
 	}
 
