@@ -32,7 +32,7 @@ func check(path string, wasm []byte, limit uint64) (*parsed, error) {
 	if err != nil {
 		return nil, &LoadError{Path: path, What: "is not a valid WebAssembly module: " + err.Error(), Remedy: "check that the build finished and the file is whole"}
 	}
-	for _, step := range []func(string, *parsed) error{checkImports, checkEntry, checkMemoryExport} {
+	for _, step := range []func(string, *parsed) error{checkImports, checkEntry, checkMemoryExport, checkTables} {
 		if err := step(path, p); err != nil {
 			return nil, err
 		}

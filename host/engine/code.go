@@ -157,7 +157,7 @@ func (e *Engine) compile(ctx context.Context, c *code, path string, wasm []byte,
 			return err
 		}
 	}
-	compiled, err := compileModule(experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0)), r, wasm)
+	compiled, err := compileModule(experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0)), r, boundTables(wasm, parsed.tables))
 	if err != nil {
 		return &LoadError{Path: path, What: "is not a valid WebAssembly module: " + firstLine(err.Error()),
 			Remedy: "build it for WebAssembly 2.0 without threads, exceptions, tail calls or 64-bit memory"}

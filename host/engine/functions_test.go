@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"strings"
@@ -180,6 +181,22 @@ func TestNowAndRandom(t *testing.T) {
 	}
 	if zeros := strings.Count(b[:room], "\x00"); zeros > room/100 {
 		t.Errorf("%d of %d bytes are 0", zeros, room)
+	}
+}
+
+// A gigabyte of randomness takes seconds, and must not take them past the deadline.
+func TestRandomLooksAtTheDeadline(t *testing.T) {
+	p := newProbe(t, Settings{})
+	c := p.instance.call
+	if err := c.begin(t.Context(), time.Now(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	c.expire()
+	if got := random(c, p.instance.mod.Memory(), []uint64{0, 100}); got != int64(abi.DeadlinePassed) {
+		t.Errorf("random = %d", got)
+	}
+	if err := c.end(); err != context.DeadlineExceeded {
+		t.Error(err)
 	}
 }
 

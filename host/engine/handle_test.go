@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/binary"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -178,6 +179,39 @@ func TestDoneContextDoesNotCallTheGuest(t *testing.T) {
 	}
 	if r := i.Handle(t.Context(), face("0")); r.Failure != None || !r.Reusable {
 		t.Errorf("afterwards: %+v", r)
+	}
+}
+
+// cancelling cancels its caller's context in the middle of the call, and returns when the call knows.
+type cancelling struct {
+	slog.Handler
+	cancel context.CancelFunc
+	known  func() <-chan struct{}
+}
+
+func (c *cancelling) Enabled(context.Context, slog.Level) bool { return true }
+
+func (c *cancelling) Handle(context.Context, slog.Record) error {
+	c.cancel()
+	<-c.known()
+	return nil
+}
+
+// A guest that finishes just as it is interrupted may have its outcome; its instance may be closed already,
+// and must not get another message.
+func TestInterruptionAtTheVeryEnd(t *testing.T) {
+	for range 50 {
+		handler := &cancelling{Handler: slog.DiscardHandler}
+		i := faces(t, Settings{Log: slog.New(handler)})
+		ctx, cancel := context.WithCancel(t.Context())
+		handler.cancel, handler.known = cancel, func() <-chan struct{} { return i.call.done }
+		r := i.Handle(ctx, face("o"))
+		if r.Reusable || (r.Failure != None || r.Code != abi.Ack) && (r.Failure != Interrupted || r.Code != NoOutcome) {
+			t.Fatalf("%+v", r)
+		}
+		if again := i.Handle(t.Context(), face("0")); again.Failure != Trap || again.Reusable {
+			t.Fatalf("a call after it: %+v", again)
+		}
 	}
 }
 

@@ -180,12 +180,13 @@ func (i *Instance) outcome(code abi.Code) Result {
 // failure tells how a call ended that returned err, and whose leash was pulled for cause. A guest that
 // returned just as the caller's context was done has an outcome; past its deadline it has none.
 func (i *Instance) failure(err, cause error) (Result, bool) {
+	if err == nil && (cause == nil || cause == context.Canceled) {
+		return Result{}, false
+	}
 	var exit *sys.ExitError
 	isExit := errors.As(err, &exit)
 	ended := err == nil || isExit && cause != nil && exit.ExitCode() == exitCodeOf(cause)
 	switch {
-	case err == nil && (cause == nil || cause == context.Canceled):
-		return Result{}, false
 	case ended && cause == context.DeadlineExceeded:
 		return failed(Timeout, "the deadline passed", i.call.reason), true
 	case ended:

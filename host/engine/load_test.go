@@ -191,6 +191,10 @@ func FuzzParse(f *testing.F) {
 		if p, err := check("fuzz", b, 1<<32); err == nil {
 			p.info("fuzz", contentHash{}, len(b), 0)
 			p.exports()
+			again, err := parse(boundTables(b, p.tables))
+			if err != nil || len(again.tables) < len(p.tables) || len(again.exported) != len(p.exported) {
+				t.Errorf("written anew: %v", err)
+			}
 		}
 	})
 }
