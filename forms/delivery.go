@@ -28,28 +28,37 @@ func (id ID) String() string {
 	return strings.Join(parts, ",")
 }
 
-// JSON is the key as a JSON value: a number, a string, bytes as {"base64":".."}, and an array of them
-// for a key of several columns.
-func (id ID) JSON() []byte {
-	values := make([]any, len(id))
+// AppendJSON appends the key as a JSON value: a number, a string, bytes as {"base64":".."}, and an
+// array of them for a key of several columns.
+func (id ID) AppendJSON(text []byte) []byte {
+	if len(id) == 1 {
+		return appendJSON(text, id[0])
+	}
+	text = append(text, '[')
 	for i, part := range id {
-		values[i] = part
-		if raw, ok := part.([]byte); ok {
-			values[i] = map[string]string{"base64": base64.StdEncoding.EncodeToString(raw)}
+		if i > 0 {
+			text = append(text, ',')
 		}
+		text = appendJSON(text, part)
 	}
-	var text []byte
-	var err error
-	if len(values) == 1 {
-		text, err = json.Marshal(values[0])
-	} else {
-		text, err = json.Marshal(values)
+	return append(text, ']')
+}
+
+func appendJSON(text []byte, part any) []byte {
+	switch v := part.(type) {
+	case int64:
+		return strconv.AppendInt(text, v, 10)
+	case []byte:
+		text = append(text, `{"base64":"`...)
+		return append(base64.StdEncoding.AppendEncode(text, v), `"}`...)
+	default:
+		encoded, err := json.Marshal(v)
+		if err != nil {
+			// A string always encodes.
+			panic(err)
+		}
+		return append(text, encoded...)
 	}
-	if err != nil {
-		// Numbers, strings and maps of strings always encode.
-		panic(err)
-	}
-	return text
 }
 
 // mapKey tells keys apart in a map.

@@ -2,11 +2,13 @@ package forms_test
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/dialect/databases"
@@ -181,18 +183,141 @@ func query(t *testing.T, s store.Store, sql string) string {
 	return strings.Join(lines, "\n")
 }
 
-// rows is the table's content: the named columns as text, in the order of the first.
-func rows(t *testing.T, s store.Store, table *dialect.Table, columns ...string) string {
+// content is every column of every row as text, in the order of the key.
+func content(t *testing.T, s store.Store, table *dialect.Table) string {
+	t.Helper()
+	names := make([]string, len(table.Columns))
+	for i, c := range table.Columns {
+		names[i] = c.Name
+	}
+	return columns(t, s, table, names...)
+}
+
+// columns is the content of some columns of every row, in the order of the key. Bytes that are text
+// are written as text.
+func columns(t *testing.T, s store.Store, table *dialect.Table, names ...string) string {
 	t.Helper()
 	d := s.Dialect()
-	cast := make([]string, len(columns))
-	for i, c := range columns {
-		cast[i] = d.Quote(c)
-		if d.Name() == "PostgreSQL" && table.Named(c).Kind == dialect.Bytes {
-			cast[i] = "convert_from(" + cast[i] + ", 'UTF8')"
-		} else if d.Name() == "PostgreSQL" {
+	cast := make([]string, len(names))
+	for i, name := range names {
+		cast[i] = d.Quote(name)
+		switch {
+		case d.Name() != "PostgreSQL":
+		case table.Named(name).Kind == dialect.Bytes:
+			cast[i] = "encode(" + cast[i] + ", 'escape')"
+		default:
 			cast[i] += "::text"
 		}
 	}
-	return query(t, s, fmt.Sprintf("SELECT %s FROM %s ORDER BY %s", strings.Join(cast, ", "), d.Quote(table.Name), d.Quote(columns[0])))
+	keys := make([]string, len(table.ID))
+	for i, name := range table.ID {
+		keys[i] = d.Quote(name)
+	}
+	return query(t, s, "SELECT "+strings.Join(cast, ", ")+" FROM "+quoted(s, table)+" ORDER BY "+strings.Join(keys, ", "))
 }
+
+func quoted(s store.Store, table *dialect.Table) string {
+	name := s.Dialect().Quote(table.Name)
+	if table.Schema != "" {
+		name = s.Dialect().Quote(table.Schema) + "." + name
+	}
+	return name
+}
+
+// count is the number of rows of a table.
+func count(t *testing.T, s store.Store, table *dialect.Table) string {
+	t.Helper()
+	return query(t, s, "SELECT COUNT(*) FROM "+quoted(s, table))
+}
+
+// createAs is create with some columns of other types, and with more columns.
+func createAs(t *testing.T, s store.Store, table *dialect.Table, types map[string]string, more ...string) *dialect.Table {
+	t.Helper()
+	script(t, s, createSQL(s, table, types, more...))
+	describe(t, s, table)
+	return table
+}
+
+func createSQL(s store.Store, table *dialect.Table, types map[string]string, more ...string) string {
+	lines := strings.Split(s.Dialect().Schema(table).Table, "\n")
+	for i, line := range lines {
+		for column, typeName := range types {
+			if start := "  " + s.Dialect().Quote(column) + " "; strings.HasPrefix(line, start) {
+				lines[i] = start + typeName
+				if strings.HasSuffix(line, ",") {
+					lines[i] += ","
+				}
+			}
+		}
+	}
+	last := len(lines) - 1
+	for _, column := range more {
+		lines[last-1] += ","
+		lines = append(lines[:last], "  "+column, lines[last])
+		last++
+	}
+	return strings.Join(lines, "\n")
+}
+
+// clock is a host's clock that a test moves. It starts a minute ahead, so that whatever the database
+// wrote by its own clock is due.
+type clock struct{ nanos atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.nanos.Store(time.Now().Add(time.Minute).UnixNano())
+	return c
+}
+
+func (c *clock) now() time.Time          { return time.Unix(0, c.nanos.Load()) }
+func (c *clock) advance(d time.Duration) { c.nanos.Add(int64(d)) }
+func (c *clock) use(o *forms.LeaseOptions) { o.Now = c.now }
+
+// afterLease is when a lease that starts now has certainly ended: its end is random within a second.
+const afterLease = 32 * time.Second
+
+// finish and back are the settlements that most tests make.
+func finish(d *forms.Delivery) *forms.Settlement {
+	return &forms.Settlement{Delivery: d, Change: forms.Finish}
+}
+
+func back(d *forms.Delivery) *forms.Settlement {
+	return &forms.Settlement{Delivery: d, Change: forms.Return}
+}
+
+func settlements(deliveries []*forms.Delivery, of func(*forms.Delivery) *forms.Settlement) []*forms.Settlement {
+	list := make([]*forms.Settlement, len(deliveries))
+	for i, d := range deliveries {
+		list[i] = of(d)
+	}
+	return list
+}
+
+// extend extends deliveries and wants the same state from each.
+func extend(t *testing.T, l *forms.Lease, want forms.State, deliveries ...*forms.Delivery) {
+	t.Helper()
+	for i, answer := range l.Extend(t.Context(), deliveries) {
+		if answer.State != want {
+			t.Fatalf("extension of row %s: %v (%v), want %v", deliveries[i].ID, answer.State, answer.Err, want)
+		}
+	}
+}
+
+// states are the states of answers in words.
+func states(answers []forms.Answer) string {
+	words := make([]string, len(answers))
+	for i, a := range answers {
+		words[i] = a.State.String()
+	}
+	return strings.Join(words, " ")
+}
+
+// equal compares what a test found with what it wants.
+func equal(t *testing.T, what, got, want string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: got +, want -\n%s", what, diff)
+	}
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }

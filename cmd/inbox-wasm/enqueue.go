@@ -1,0 +1,296 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/databases"
+	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
+)
+
+const (
+	// batchRows and batchBytes bound the messages of one transaction.
+	batchRows  = 500
+	batchBytes = 8 << 20
+	// maxLine bounds a line of JSON: a payload of 64 MiB in base64.
+	maxLine = 96 << 20
+)
+
+// enqueueFlags are what enqueue was asked for.
+type enqueueFlags struct {
+	file     string
+	jsonl    string
+	envelope bool
+	group    string
+	headers  []string
+	delay    time.Duration
+	priority int64
+	key      string
+	// set tells flags that were given from those that were not.
+	set func(name string) bool
+}
+
+func (p *program) enqueue() *cobra.Command {
+	var f enqueueFlags
+	c := &cobra.Command{
+		Use:   "enqueue TABLE",
+		Short: "Write rows into a declared table",
+		Long: `Write rows into a declared table: one whose payload is the standard input or a file, or one for
+each line of a JSON Lines file. The flags give their values to every row. With --envelope each line is
+a message: {"payload": "text" or "payload_base64": "..", "group", "headers", "delay_ms", "priority",
+"partition_key"}, whose own values win.`,
+		Example: `  echo '{"to":"a@example.com"}' | inbox-wasm enqueue email_jobs --header trace=42
+  inbox-wasm enqueue email_jobs --file order.json --delay 10m
+  inbox-wasm enqueue email_jobs --jsonl orders.jsonl
+  inbox-wasm enqueue webhooks --jsonl events.jsonl --envelope`,
+		Args: exactly("TABLE"),
+		RunE: func(c *cobra.Command, args []string) error {
+			f.set = c.Flags().Changed
+			return p.runEnqueue(c.Context(), args[0], &f)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.file, "file", "", "the file with the payload, instead of standard input")
+	flags.StringVar(&f.jsonl, "jsonl", "", "a file with one payload a line, - for standard input")
+	flags.BoolVar(&f.envelope, "envelope", false, "each line of --jsonl is a message with payload, headers and so on")
+	flags.StringVar(&f.group, "group", "", "the group; default: that of the table's only handler")
+	flags.StringArrayVar(&f.headers, "header", nil, "a header, as KEY=VALUE; may be repeated")
+	flags.DurationVar(&f.delay, "delay", 0, "how long the row is hidden, such as 90s or 10m")
+	flags.Int64Var(&f.priority, "priority", 0, "the priority; a smaller one is claimed first")
+	flags.StringVar(&f.key, "key", "", "the partition key")
+	return p.withJSON(c)
+}
+
+func (p *program) runEnqueue(ctx context.Context, key string, f *enqueueFlags) (err error) {
+	cfg, err := p.load()
+	if err != nil {
+		return err
+	}
+	declared := cfg.Table(key)
+	if declared == nil {
+		return usage("no table %q is declared in %s", key, p.configPath)
+	}
+	defaults, err := f.message(cfg, declared)
+	if err != nil {
+		return err
+	}
+	source, err := p.source(f, defaults)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.close()) }()
+	s, err := host.Connect(ctx, cfg, databases.Builtin())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	t := host.Declared(declared)
+	if err := forms.Describe(ctx, s, t); err != nil {
+		return fmt.Errorf("%w; `inbox-wasm schema --apply` creates the declared tables", err)
+	}
+	written, err := writeAll(ctx, forms.NewWriter(s, t, time.Now), source)
+	if err != nil {
+		return fmt.Errorf("%w; %d rows were written before it", err, written)
+	}
+	if p.json {
+		return p.printJSON(map[string]any{"table": t.String(), "rows": written})
+	}
+	_, err = fmt.Fprintf(p.stdout, "%d rows are written into %s\n", written, t)
+	return err
+}
+
+// writeAll writes what the source has in transactions of bounded size and counts the rows that are
+// committed.
+func writeAll(ctx context.Context, w *forms.Writer, source *messages) (written int, err error) {
+	var batch []forms.Message
+	size := 0
+	flush := func() error {
+		if len(batch) == 0 {
+			return nil
+		}
+		if err := w.Write(ctx, batch); err != nil {
+			return err
+		}
+		written += len(batch)
+		batch, size = batch[:0], 0
+		return nil
+	}
+	for {
+		m, err := source.next()
+		if errors.Is(err, io.EOF) {
+			return written, flush()
+		}
+		if err != nil {
+			return written, errors.Join(flush(), err)
+		}
+		batch = append(batch, m)
+		if size += len(m.Payload); len(batch) == batchRows || size >= batchBytes {
+			if err := flush(); err != nil {
+				return written, err
+			}
+		}
+	}
+}
+
+// message is what the flags give to every row, checked against the table.
+func (f *enqueueFlags) message(cfg *config.Config, t *config.Table) (forms.Message, error) {
+	m := forms.Message{Group: f.group}
+	roles := host.Declared(t).Roles
+	for flag, role := range map[string]dialect.Role{"group": dialect.Group, "header": dialect.Headers,
+		"delay": dialect.RetryAfter, "priority": dialect.Priority, "key": dialect.PartitionKey} {
+		if f.set(flag) && roles[role] == "" {
+			return m, usage("--%s needs a column that plays %s, and [tables.%s] names none", flag, role, t.Key)
+		}
+	}
+	if f.delay < 0 {
+		return m, usage("--delay %v is negative", f.delay)
+	}
+	m.Delay = f.delay
+	if f.set("priority") {
+		m.Priority = &f.priority
+	}
+	if f.set("key") {
+		m.PartitionKey = &f.key
+	}
+	if len(f.headers) > 0 {
+		headers := map[string]string{}
+		for _, h := range f.headers {
+			name, value, found := strings.Cut(h, "=")
+			if !found || name == "" {
+				return m, usage("--header %q is not KEY=VALUE", h)
+			}
+			headers[name] = value
+		}
+		text, err := json.Marshal(headers)
+		if err != nil {
+			return m, err
+		}
+		m.Headers = text
+	}
+	if t.Group != "" && m.Group == "" && !f.envelope {
+		group, err := onlyGroup(cfg, t)
+		if err != nil {
+			return m, err
+		}
+		m.Group = group
+	} else if t.Group != "" && m.Group == "" {
+		// Each envelope may name its own; this is for those that do not.
+		m.Group, _ = onlyGroup(cfg, t)
+	}
+	return m, nil
+}
+
+// onlyGroup is the group of the table's only handler.
+func onlyGroup(cfg *config.Config, t *config.Table) (string, error) {
+	var groups []string
+	for _, h := range cfg.Handlers {
+		if h.Table == t && h.Group != config.EveryGroup {
+			groups = append(groups, h.Group)
+		}
+	}
+	if len(groups) != 1 {
+		return "", usage("table %s has the groups of %d handlers; choose one with --group", t.Key, len(groups))
+	}
+	return groups[0], nil
+}
+
+// messages reads the rows to be written.
+type messages struct {
+	next  func() (forms.Message, error)
+	close func() error
+}
+
+// source opens what the flags name.
+func (p *program) source(f *enqueueFlags, defaults forms.Message) (*messages, error) {
+	switch {
+	case f.file != "" && f.jsonl != "":
+		return nil, usage("--file and --jsonl exclude each other")
+	case f.envelope && f.jsonl == "":
+		return nil, usage("--envelope says what the lines of --jsonl are; name the file with --jsonl")
+	case f.jsonl != "":
+		return p.lines(f, defaults)
+	}
+	in, closeIn, _, err := p.input(f.file)
+	if err != nil {
+		return nil, err
+	}
+	read := false
+	return &messages{close: closeIn, next: func() (forms.Message, error) {
+		if read {
+			return forms.Message{}, io.EOF
+		}
+		read = true
+		m := defaults
+		var err error
+		m.Payload, err = io.ReadAll(in)
+		return m, err
+	}}, nil
+}
+
+// input is a file, or standard input for no name and for a dash, with its size where that is known.
+func (p *program) input(name string) (in io.Reader, closeIn func() error, size int64, err error) {
+	if name == "" || name == "-" {
+		return p.stdin, func() error { return nil }, -1, nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	size = -1
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	return file, file.Close, size, nil
+}
+
+// lines reads one message a line, with a progress bar where a person looks on.
+func (p *program) lines(f *enqueueFlags, defaults forms.Message) (*messages, error) {
+	in, closeIn, size, err := p.input(f.jsonl)
+	if err != nil {
+		return nil, err
+	}
+	done := closeIn
+	if file, ok := p.stderr.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		bar := progressbar.NewOptions64(size, progressbar.OptionSetWriter(p.stderr), progressbar.OptionShowBytes(true),
+			progressbar.OptionSetDescription("enqueue"), progressbar.OptionClearOnFinish())
+		reader := progressbar.NewReader(in, bar)
+		in = &reader
+		done = func() error { return errors.Join(bar.Finish(), closeIn()) }
+	}
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(make([]byte, 64<<10), maxLine)
+	number := 0
+	next := func() (forms.Message, error) {
+		for scanner.Scan() {
+			number++
+			line := scanner.Bytes()
+			if len(strings.TrimSpace(string(line))) == 0 {
+				continue
+			}
+			m, err := lineMessage(line, f.envelope, defaults)
+			if err != nil {
+				return m, fmt.Errorf("line %d of %s: %w", number, f.jsonl, err)
+			}
+			return m, nil
+		}
+		if err := scanner.Err(); err != nil {
+			return forms.Message{}, fmt.Errorf("after line %d of %s: %w", number, f.jsonl, err)
+		}
+		return forms.Message{}, io.EOF
+	}
+	return &messages{next: next, close: done}, nil
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/inbox-wasm/inbox-wasm/host/config"
+)
+
+// The program's exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// usageError is a mistake in how the program was called.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// program is what the commands share: their streams and their common flags.
+type program struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	configPath     string
+	json           bool
+}
+
+// run is the program as a function, so that tests can call it.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	p := &program{stdin: stdin, stdout: stdout, stderr: stderr}
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.Execute()
+	if err == nil {
+		return exitDone
+	}
+	fmt.Fprintln(stderr, "inbox-wasm:", err)
+	if u := (usageError{}); errors.As(err, &u) {
+		fmt.Fprintln(stderr, "`inbox-wasm --help` and `inbox-wasm COMMAND --help` say how.")
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func (p *program) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "inbox-wasm",
+		Short:         "Run WebAssembly handlers on the queue tables of your own database",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("unknown command %q", args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.PersistentFlags().StringVarP(&p.configPath, "config", "c", "inbox.toml", "the configuration file")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(p.serve(), p.check(), p.schema(), p.enqueue(), p.version())
+	return root
+}
+
+// exactly is the check of a command's arguments by their names.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != len(names) {
+			return usage("%s takes %d arguments, not %d: inbox-wasm %s", c.Name(), len(names), len(args), c.Use)
+		}
+		return nil
+	}
+}
+
+// withJSON gives a command that prints data its --json.
+func (p *program) withJSON(c *cobra.Command) *cobra.Command {
+	c.Flags().BoolVar(&p.json, "json", false, "print JSON instead of text")
+	return c
+}
+
+func (p *program) load() (*config.Config, error) {
+	cfg, err := config.Load(p.configPath, os.LookupEnv)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w; name the file with -c, or start one as the README shows", err)
+	}
+	return cfg, err
+}
+
+// logger writes to standard error as the configuration says.
+func (p *program) logger(r config.Runtime) *slog.Logger {
+	o := &slog.HandlerOptions{Level: r.LogLevel, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if level, ok := a.Value.Any().(slog.Level); ok && a.Key == slog.LevelKey && level == config.LevelTrace {
+			a.Value = slog.StringValue("TRACE")
+		}
+		return a
+	}}
+	if r.Log == "json" {
+		return slog.New(slog.NewJSONHandler(p.stderr, o))
+	}
+	return slog.New(slog.NewTextHandler(p.stderr, o))
+}
+
+func (p *program) printJSON(v any) error {
+	e := json.NewEncoder(p.stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// printTable prints rows under a header, no wider than the terminal.
+func (p *program) printTable(header table.Row, rows []table.Row) {
+	w := table.NewWriter()
+	w.SetOutputMirror(p.stdout)
+	style := table.StyleLight
+	style.Format.Header = text.FormatDefault
+	w.SetStyle(style)
+	w.AppendHeader(header)
+	w.AppendRows(rows)
+	if f, ok := p.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			w.Style().Size.WidthMax = width
+		}
+	}
+	w.Render()
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect/databases"
+	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
+)
+
+func (p *program) schema() *cobra.Command {
+	var apply bool
+	c := &cobra.Command{
+		Use:   "schema",
+		Short: "Print the CREATE TABLE and CREATE INDEX of the declared tables",
+		Long: `Print the CREATE TABLE and CREATE INDEX of the declared tables for the configured database.
+With --apply, create the tables that are missing; one that exists is never changed.`,
+		Example: `  inbox-wasm schema
+  inbox-wasm schema --apply`,
+		Args: exactly(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := p.load()
+			if err != nil {
+				return err
+			}
+			if apply {
+				return p.applySchema(c.Context(), cfg)
+			}
+			return p.printSchema(cfg)
+		},
+	}
+	c.Flags().BoolVar(&apply, "apply", false, "create the tables that are missing")
+	return c
+}
+
+func (p *program) printSchema(cfg *config.Config) error {
+	d, err := databases.Find(databases.Builtin(), cfg.Database.URL.Reveal())
+	if err != nil {
+		return err
+	}
+	for _, t := range cfg.Tables {
+		s := d.Dialect.Schema(host.Declared(t))
+		fmt.Fprintf(p.stdout, "%s;\n\n%s;\n\n", s.Table, s.Index)
+	}
+	return nil
+}
+
+func (p *program) applySchema(ctx context.Context, cfg *config.Config) (err error) {
+	s, err := host.Connect(ctx, cfg, databases.Builtin())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for _, declared := range cfg.Tables {
+		t := host.Declared(declared)
+		switch err := forms.Describe(ctx, s, t); {
+		case err == nil:
+			fmt.Fprintf(p.stdout, "table %s exists and is left as it is\n", t)
+			continue
+		case !errors.Is(err, forms.ErrNoTable):
+			return err
+		}
+		schema := s.Dialect().Schema(t)
+		for _, sql := range []string{schema.Table, schema.Index} {
+			if err := s.Script(ctx, sql); err != nil {
+				return fmt.Errorf("create table %s: %w\n%s", t, err, sql)
+			}
+		}
+		fmt.Fprintf(p.stdout, "table %s is created\n", t)
+	}
+	return nil
+}

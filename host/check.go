@@ -1,0 +1,120 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
+	"github.com/inbox-wasm/inbox-wasm/host/engine"
+)
+
+// checker collects everything that keeps a service from starting, so that all of it is reported at
+// once.
+type checker struct {
+	config   *config.Config
+	problems config.Problems
+}
+
+func (c *checker) add(line int, key, what, remedy string) {
+	c.problems = append(c.problems, config.Problem{File: c.config.Path, Line: line, Key: key, What: what, Remedy: remedy})
+}
+
+func (c *checker) table(t *config.Table, key, what, remedy string) {
+	c.add(t.Line, path("tables", t.Key, key), what, remedy)
+}
+
+func (c *checker) handler(h *config.Handler, key, what, remedy string) {
+	c.add(h.Line, path("handlers", h.Name, key), what, remedy)
+}
+
+func path(section, name, key string) string {
+	if key != "" {
+		key = "." + key
+	}
+	return section + "." + name + key
+}
+
+// err is what was found, or nil.
+func (c *checker) err() error {
+	if len(c.problems) == 0 {
+		return nil
+	}
+	return c.problems
+}
+
+// form builds the form of a handler's table and has the server parse its statements.
+func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, tables map[*config.Table]*dialect.Table, now func() time.Time) *forms.Lease {
+	t := tables[h.Table]
+	if t == nil {
+		return nil // reported with the table
+	}
+	o := forms.LeaseOptions{Table: t, Group: h.Group, Lease: h.Lease, MaxAttempts: int64(h.MaxAttempts), Now: now}
+	if h.Group == config.EveryGroup {
+		o.Group, o.AllGroups, o.Except = "", true, deadGroups(c.config, h.Table)
+	}
+	if h.DeadLetter != nil {
+		o.DeadGroup = h.DeadLetter.Group
+		if h.DeadLetter.Table != nil {
+			if o.DeadTable = tables[h.DeadLetter.Table]; o.DeadTable == nil || !c.compareTarget(h, t, o.DeadTable) {
+				return nil
+			}
+		}
+	}
+	form, err := forms.NewLease(s, o)
+	if err != nil {
+		c.table(h.Table, "", err.Error(), "choose a form that the database has")
+		return nil
+	}
+	for _, n := range form.Statements() {
+		if err := s.Prepare(ctx, &n.Statement); err != nil {
+			c.handler(h, "table", fmt.Sprintf("the database refuses the statement %q on table %s: %v", n.Name, t, err),
+				"see that the user may read and write the table; the statement is: "+n.Statement.Text(1))
+			return nil
+		}
+	}
+	return form
+}
+
+// deadGroups lists the groups of a table that handlers send their dead letters to.
+func deadGroups(c *config.Config, t *config.Table) []string {
+	var groups []string
+	for _, h := range c.Handlers {
+		if h.Table == t && h.DeadLetter != nil && h.DeadLetter.Table == nil {
+			groups = append(groups, h.DeadLetter.Group)
+		}
+	}
+	return groups
+}
+
+// modules compiles the handlers' modules beside each other, each file once.
+func (c *checker) modules(ctx context.Context, e *engine.Engine) []*engine.Module {
+	modules := make([]*engine.Module, len(c.config.Handlers))
+	errs := make([]error, len(modules))
+	var loading sync.WaitGroup
+	for i, h := range c.config.Handlers {
+		loading.Go(func() { modules[i], errs[i] = e.Load(ctx, h.Module, engine.Limits{Memory: h.Memory}) })
+	}
+	loading.Wait()
+	for i, h := range c.config.Handlers {
+		if errs[i] != nil {
+			what, remedy := moduleProblem(errs[i])
+			c.handler(h, "module", what, remedy)
+		}
+	}
+	return modules
+}
+
+// moduleProblem splits an engine's error into what is wrong and what to do.
+func moduleProblem(err error) (what, remedy string) {
+	var refused *engine.LoadError
+	if errors.As(err, &refused) {
+		return "module " + refused.Path + " " + refused.What, refused.Remedy
+	}
+	return err.Error(), "see that the file is there and can be read"
+}

@@ -1,0 +1,183 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/inbox-wasm/inbox-wasm/forms"
+)
+
+const (
+	// maxAhead bounds the rows that wait for a thread when the claim size is automatic.
+	maxAhead = 500
+	// aheadFor is how much work the waiting rows should be: enough to cover the claim of the next
+	// ones, and little enough that other processes are not kept from the rows.
+	aheadFor = 100 * time.Millisecond
+)
+
+// claimer takes rows for one subscription, as many as its threads will soon need.
+type claimer struct {
+	sub *subscription
+	// fixed is the size of a claim where it is configured, 0 for automatic.
+	fixed int
+
+	// rate is the calls that end in a second, smoothed, as of the mark.
+	rate       float64
+	markTime   time.Time
+	markCalls  int64
+	progress   int64     // rows that had left their place when this was last looked at
+	retried    int64     // rows that had gone back to theirs
+	lastExact  time.Time // when rows on their last attempt could last be claimed
+	exactFirst bool      // a claim ahead came back short: only a claim for free threads tells whether the queue is empty
+}
+
+// plan is the next claim: how many rows, and whether it runs ahead of the free threads.
+func (c *claimer) plan() (limit int, ahead bool) {
+	s := c.sub
+	target := c.ahead()
+	waiting, free := s.queue.room(target / 2)
+	if s.queue.threads() == 0 || s.settler.inHand() > 4*max(target, s.handler.Threads)+free {
+		return 0, false
+	}
+	if s.handler.MaxAttempts == 0 {
+		return max(free, c.short(waiting, target)), false
+	}
+	// A row on its last attempt is claimed only for a free thread: a crash would spend the attempt
+	// of one that waits. So that such rows do not wait for ever, a free thread is waited for now and
+	// then.
+	if free > 0 {
+		return free, false
+	}
+	if c.exactFirst || s.now().Sub(c.lastExact) > s.handler.PollInterval {
+		return 0, false
+	}
+	return c.short(waiting, target), true
+}
+
+// short is how many rows are missing until the target waits; none before half of it is used up.
+func (c *claimer) short(waiting, target int) int {
+	if waiting > target/2 {
+		return 0
+	}
+	return target - waiting
+}
+
+// ahead is how many rows should wait for a thread.
+func (c *claimer) ahead() int {
+	if c.fixed > 0 {
+		return c.fixed
+	}
+	now, calls := c.sub.now(), c.sub.counters.handled.Load()
+	if elapsed := now.Sub(c.markTime); elapsed >= aheadFor/2 {
+		c.rate = (c.rate + float64(calls-c.markCalls)/elapsed.Seconds()) / 2
+		c.markTime, c.markCalls = now, calls
+	}
+	return min(maxAhead, int(c.rate*aheadFor.Seconds()))
+}
+
+// run claims until ctx ends.
+func (c *claimer) run(ctx context.Context) {
+	s := c.sub
+	c.markTime = s.now()
+	retry := backoff.NewExponentialBackOff()
+	retry.InitialInterval = 100 * time.Millisecond
+	retry.MaxInterval = 10 * time.Second
+	for ctx.Err() == nil {
+		if s.skewed.Load() {
+			c.wait(ctx, s.handler.PollInterval, nil)
+			continue
+		}
+		if c.onlyFailures() {
+			c.wait(ctx, s.handler.PollInterval, s.wake)
+			continue
+		}
+		limit, ahead := c.plan()
+		if limit == 0 {
+			c.wait(ctx, s.handler.PollInterval, s.queue.need)
+			continue
+		}
+		rows, err := s.form.Claim(ctx, limit, ahead)
+		if err != nil {
+			if ctx.Err() == nil {
+				pause := retry.NextBackOff()
+				s.claimFailed(err, pause)
+				c.wait(ctx, pause, nil)
+			}
+			continue
+		}
+		s.claimWorked()
+		retry.Reset()
+		s.start(rows)
+		c.after(ctx, len(rows), limit, ahead)
+	}
+}
+
+// after decides when the next claim is due: at once after a full one, and otherwise when the poll
+// interval is over or a row was written here.
+func (c *claimer) after(ctx context.Context, got, limit int, ahead bool) {
+	s := c.sub
+	c.exactFirst = ahead && got < limit
+	if !ahead {
+		c.lastExact = s.now()
+	}
+	if got == limit || c.exactFirst {
+		s.emptyClaims.Store(0)
+		return
+	}
+	if got == 0 && s.settler.inHand() == 0 {
+		s.emptyClaims.Add(1)
+	} else {
+		s.emptyClaims.Store(0)
+	}
+	c.wait(ctx, s.handler.PollInterval, s.wake)
+}
+
+// onlyFailures reports whether since the last look rows have only gone back to their places: claiming
+// them again at once would spin.
+func (c *claimer) onlyFailures() bool {
+	progress, retried := c.sub.counters.progress(), c.sub.counters.outcomes[retried].Load()
+	only := progress == c.progress && retried > c.retried
+	c.progress, c.retried = progress, retried
+	return only
+}
+
+// wait returns after the pause, on a signal, or when a settlement has made room for a full queue's
+// claim that is being waited for.
+func (c *claimer) wait(ctx context.Context, pause time.Duration, signals <-chan struct{}) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	var answered <-chan struct{}
+	if signals == (<-chan struct{})(c.sub.queue.need) {
+		answered = c.sub.settler.answered
+	}
+	select {
+	case <-timer.C:
+	case <-signals:
+	case <-answered:
+	case <-ctx.Done():
+	}
+}
+
+// start hands claimed rows to the threads.
+func (s *subscription) start(rows []*forms.Delivery) {
+	if len(rows) == 0 {
+		return
+	}
+	tasks := make([]*task, len(rows))
+	for i, d := range rows {
+		tasks[i] = newTask(d)
+	}
+	s.settler.hold(tasks)
+	if !s.queue.put(tasks) {
+		for _, t := range tasks {
+			s.giveBack(t)
+		}
+	}
+}
+
+// giveBack returns a row that was not started, with its attempt.
+func (s *subscription) giveBack(t *task) {
+	s.settler.add(verdict{t, forms.Settlement{Delivery: t.delivery, Change: forms.Return, Uncount: true}, released})
+}

@@ -1,0 +1,92 @@
+package host
+
+import (
+	"sync/atomic"
+
+	"github.com/inbox-wasm/inbox-wasm/forms"
+)
+
+// outcome is what a delivery came to, as it is counted and logged.
+type outcome uint8
+
+const (
+	acked outcome = iota
+	dropped
+	deadLettered
+	retried
+	delayed
+	snoozed
+	// released rows were given back without having been started.
+	released
+	// interrupted rows were given back because the process stops.
+	interrupted
+
+	outcomeCount
+)
+
+var outcomeNames = [outcomeCount]string{
+	"acked", "dropped", "dead_lettered", "retried", "delayed", "snoozed", "released", "interrupted",
+}
+
+func (o outcome) String() string { return outcomeNames[o] }
+
+// Counts are the deliveries of one handler since the service started, by what became of them.
+type Counts struct {
+	Acked        int64 `json:"acked"`
+	Dropped      int64 `json:"dropped"`
+	DeadLettered int64 `json:"dead_lettered"`
+	Retried      int64 `json:"retried"`
+	Delayed      int64 `json:"delayed"`
+	Snoozed      int64 `json:"snoozed"`
+	Released     int64 `json:"released"`
+	Interrupted  int64 `json:"interrupted"`
+	// Lost deliveries ended after somebody else had taken their row: they settled nothing.
+	Lost int64 `json:"lost"`
+	// Unsettled deliveries ended without an answer, or with a refusal, from the database. Their rows
+	// return when their leases end, unless they were settled after all.
+	Unsettled int64 `json:"unsettled"`
+}
+
+// counters count while the service runs.
+type counters struct {
+	outcomes  [outcomeCount]atomic.Int64
+	lost      atomic.Int64
+	unsettled atomic.Int64
+	// handled counts the calls that have ended.
+	handled atomic.Int64
+}
+
+func (c *counters) read() Counts {
+	return Counts{
+		Acked:        c.outcomes[acked].Load(),
+		Dropped:      c.outcomes[dropped].Load(),
+		DeadLettered: c.outcomes[deadLettered].Load(),
+		Retried:      c.outcomes[retried].Load(),
+		Delayed:      c.outcomes[delayed].Load(),
+		Snoozed:      c.outcomes[snoozed].Load(),
+		Released:     c.outcomes[released].Load(),
+		Interrupted:  c.outcomes[interrupted].Load(),
+		Lost:         c.lost.Load(),
+		Unsettled:    c.unsettled.Load(),
+	}
+}
+
+// progress is the number of rows that left their place in the queue.
+func (c *counters) progress() int64 {
+	n := c.lost.Load()
+	for o := range outcomeCount {
+		if o != retried {
+			n += c.outcomes[o].Load()
+		}
+	}
+	return n
+}
+
+// Report is what a handler has done, and what waits for it.
+type Report struct {
+	Handler string `json:"handler"`
+	Table   string `json:"table"`
+	Group   string `json:"group,omitempty"`
+	Counts
+	Waiting forms.Waiting `json:"waiting"`
+}

@@ -1,0 +1,134 @@
+package host
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/abi"
+	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
+	"github.com/inbox-wasm/inbox-wasm/host/engine"
+)
+
+// policy turns what a guest returned, or how it failed, into what happens to the row.
+type policy struct {
+	handler *config.Handler
+	now     func() time.Time
+	// warnNoDelay is called when a guest asks for a delay that its table has no column for.
+	warnNoDelay func()
+}
+
+// settle decides what becomes of a delivery.
+func (p *policy) settle(d *forms.Delivery, r *engine.Result) (forms.Settlement, outcome) {
+	switch r.Failure {
+	case engine.None:
+		return p.returned(d, r)
+	case engine.Trap, engine.Exit:
+		return p.failed(d, p.handler.OnFailure.Trap, r.Reason)
+	case engine.Timeout:
+		return p.failed(d, p.handler.OnFailure.Timeout, r.Reason)
+	case engine.Interrupted:
+		return forms.Settlement{Delivery: d, Change: forms.Return}, interrupted
+	default:
+		return p.failed(d, p.handler.OnFailure.Outcome, r.Reason)
+	}
+}
+
+// returned decides by the guest's own code.
+func (p *policy) returned(d *forms.Delivery, r *engine.Result) (forms.Settlement, outcome) {
+	s := forms.Settlement{Delivery: d, Reason: r.Reason}
+	switch r.Code {
+	case abi.Ack:
+		s.Reason = ""
+		return s, acked
+	case abi.Drop:
+		return s, dropped
+	case abi.DeadLetter:
+		if p.handler.DeadLetter == nil {
+			return p.failed(d, p.handler.OnFailure.Outcome, "dead_letter without a target: "+r.Reason)
+		}
+		return p.bury(s)
+	}
+	if r.Code != abi.Snooze && p.spent(d) {
+		return p.bury(s)
+	}
+	s.Change = forms.Return
+	if r.Code == abi.Retry {
+		return s, retried
+	}
+	s.Uncount = r.Code == abi.Snooze
+	delay := r.Delay
+	if !r.HasDelay {
+		delay = p.backoff(d)
+	} else if p.handler.Table.RetryAfter == "" {
+		p.warnNoDelay()
+		delay = 0
+	}
+	if delay > 0 {
+		s.Until = p.now().Add(delay)
+	}
+	switch {
+	case r.Code == abi.Snooze:
+		return s, snoozed
+	case delay > 0:
+		return s, delayed
+	default:
+		return s, retried
+	}
+}
+
+// failed decides by a failure's policy.
+func (p *policy) failed(d *forms.Delivery, f config.Policy, reason string) (forms.Settlement, outcome) {
+	s := forms.Settlement{Delivery: d, Reason: reason}
+	switch {
+	case f.Action == config.Drop:
+		return s, dropped
+	case f.Action == config.DeadLetter, p.spent(d):
+		return p.bury(s)
+	}
+	s.Change = forms.Return
+	if f.Action == config.Retry {
+		return s, retried
+	}
+	delay := f.Delay
+	if !f.HasDelay {
+		delay = p.backoff(d)
+	}
+	s.Until = p.now().Add(delay)
+	return s, delayed
+}
+
+// undecodable decides about a row that no handler can be given.
+func (p *policy) undecodable(d *forms.Delivery, reason string) (forms.Settlement, outcome) {
+	return p.failed(d, p.handler.OnFailure.Decode, reason)
+}
+
+// spent reports whether the delivery was the row's last.
+func (p *policy) spent(d *forms.Delivery) bool {
+	return p.handler.MaxAttempts > 0 && d.Attempt >= int64(p.handler.MaxAttempts)
+}
+
+// overspent reports whether the row had its last delivery before this one: a crash spent it.
+func (p *policy) overspent(d *forms.Delivery) bool {
+	return p.handler.MaxAttempts > 0 && d.Attempt > int64(p.handler.MaxAttempts)
+}
+
+// bury moves the row to the dead letter target, with the attempt that failed.
+func (p *policy) bury(s forms.Settlement) (forms.Settlement, outcome) {
+	s.Uncount = true
+	s.Change = forms.MoveToGroup
+	if p.handler.DeadLetter.Table != nil {
+		s.Change = forms.MoveToTable
+	}
+	return s, deadLettered
+}
+
+// backoff grows with each attempt up to its maximum, and is spread by its jitter.
+func (p *policy) backoff(d *forms.Delivery) time.Duration {
+	b := p.handler.Backoff
+	attempt := max(d.Attempt, 1)
+	delay := math.Min(float64(b.Initial)*math.Pow(b.Factor, float64(attempt-1)), float64(b.Max))
+	delay *= 1 + b.Jitter*(2*rand.Float64()-1)
+	return time.Duration(delay)
+}

@@ -1,0 +1,111 @@
+package host
+
+import "sync"
+
+// queue holds the rows that are claimed and not yet started, between one claimer and the threads.
+type queue struct {
+	mu      sync.Mutex
+	arrived sync.Cond
+	tasks   []*task // from head on
+	head    int
+	ready   int // threads that have an instance
+	idle    int // threads that wait in take
+	closed  bool
+	// low is the length at which taking a task asks the claimer for more.
+	low int
+	// need has a signal for the claimer: a thread is idle, or the queue is low.
+	need chan struct{}
+}
+
+func newQueue() *queue {
+	q := &queue{need: make(chan struct{}, 1)}
+	q.arrived.L = &q.mu
+	return q
+}
+
+// put adds tasks. It reports false, and takes none, once the queue is closed.
+func (q *queue) put(tasks []*task) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
+	if q.head == len(q.tasks) {
+		q.tasks, q.head = q.tasks[:0], 0
+	}
+	q.tasks = append(q.tasks, tasks...)
+	for range min(len(tasks), q.idle) {
+		q.arrived.Signal()
+	}
+	return true
+}
+
+// take waits for a task, and gives nil once the queue is closed.
+func (q *queue) take() *task {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.head == len(q.tasks) {
+		if q.closed {
+			return nil
+		}
+		q.idle++
+		q.ask()
+		q.arrived.Wait()
+		q.idle--
+	}
+	t := q.tasks[q.head]
+	q.tasks[q.head] = nil
+	q.head++
+	if len(q.tasks)-q.head <= q.low {
+		q.ask()
+	}
+	return t
+}
+
+func (q *queue) ask() {
+	select {
+	case q.need <- struct{}{}:
+	default:
+	}
+}
+
+// room is how many tasks wait, and how many idle threads they leave without one. Below low waiting
+// tasks the claimer is asked for more.
+func (q *queue) room(low int) (waiting, free int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.low = low
+	waiting = len(q.tasks) - q.head
+	return waiting, max(0, q.idle-waiting)
+}
+
+// enter tells the queue of a thread that has an instance, leave of one that has lost it.
+func (q *queue) enter() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ready++
+}
+
+func (q *queue) leave() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ready--
+}
+
+// threads is how many threads can run tasks.
+func (q *queue) threads() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.ready
+}
+
+// close gives back the tasks that nobody has started and sends every thread home.
+func (q *queue) close() []*task {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	rest := append([]*task(nil), q.tasks[q.head:]...)
+	q.tasks, q.head = nil, 0
+	q.arrived.Broadcast()
+	return rest
+}

@@ -1,0 +1,225 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/databases"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
+	"github.com/inbox-wasm/inbox-wasm/host/engine"
+)
+
+// Options say what a service is made of.
+type Options struct {
+	Config *config.Config
+	// Log takes the service's lines and the guests'.
+	Log *slog.Logger
+	// Databases are those that the URL may select; nil is the builtin ones.
+	Databases []databases.Database
+	// UntilEmpty ends the service when every queue is empty.
+	UntilEmpty bool
+}
+
+// Service runs the subscriptions of one configuration on one database.
+type Service struct {
+	options       Options
+	store         store.Store
+	engine        *engine.Engine
+	modules       []*engine.Module
+	tables        map[*config.Table]*dialect.Table
+	subscriptions []*subscription
+}
+
+// Open connects to the database, compiles the modules and checks everything that can be checked
+// before the first claim. An error is config.Problems with all that is wrong. The service has to be
+// closed.
+func Open(ctx context.Context, o Options) (*Service, error) {
+	if o.Databases == nil {
+		o.Databases = databases.Builtin()
+	}
+	s := &Service{options: o}
+	c := &checker{config: o.Config}
+	if err := s.open(ctx, c); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Service) open(ctx context.Context, c *checker) (err error) {
+	cfg := s.options.Config
+	s.engine, err = engine.New(ctx, engine.Options{CacheDir: cfg.Runtime.CacheDir, Log: s.options.Log})
+	if err != nil {
+		c.add(0, "runtime.cache_dir", err.Error(), "name a folder that this user owns and nobody else may write")
+		return c.err()
+	}
+	s.modules = c.modules(ctx, s.engine)
+	s.store = c.connect(ctx, s.options.Databases)
+	if s.store == nil {
+		return c.err()
+	}
+	s.tables = c.describe(ctx, s.store)
+	for i, h := range cfg.Handlers {
+		form := c.form(ctx, s.store, h, s.tables, time.Now)
+		if form != nil && s.modules[i] != nil {
+			s.subscriptions = append(s.subscriptions, s.subscribe(h, form, s.modules[i]))
+		}
+	}
+	return c.err()
+}
+
+// Connect opens the database of a configuration alone, for what needs no subscription.
+func Connect(ctx context.Context, cfg *config.Config, list []databases.Database) (store.Store, error) {
+	c := &checker{config: cfg}
+	s := c.connect(ctx, list)
+	return s, c.err()
+}
+
+func (c *checker) connect(ctx context.Context, list []databases.Database) store.Store {
+	d := c.config.Database
+	s, err := databases.Open(ctx, list, d.URL.Reveal(), store.Options{MaxConnections: d.MaxConnections})
+	if err != nil {
+		c.add(0, "database.url", fmt.Sprintf("cannot open %s: %v", d.URL, err),
+			"see that the database runs, and that the URL has its address, its name and a user it lets in")
+		return nil
+	}
+	return s
+}
+
+// subscribe makes a subscription of a handler whose checks have passed.
+func (s *Service) subscribe(h *config.Handler, form *forms.Lease, module *engine.Module) *subscription {
+	log := s.options.Log.With("subscription", h.Name)
+	sub := &subscription{
+		handler: h, table: s.tables[h.Table], store: s.store, form: form, module: module,
+		settings:   engine.Settings{Config: h.Config, Log: s.options.Log},
+		log:        log,
+		now:        time.Now,
+		queue:      newQueue(),
+		wake:       make(chan struct{}, 1),
+		stopping:   make(chan struct{}),
+		untilEmpty: s.options.UntilEmpty,
+	}
+	var warned sync.Once
+	sub.policy = policy{handler: h, now: time.Now, warnNoDelay: func() {
+		warned.Do(func() {
+			log.Warn("the handler asks for a delay, but its table has no retry_after column: such rows return at once")
+		})
+	}}
+	sub.settler = &settler{
+		form: form, log: log, now: time.Now, lease: h.Lease, counters: &sub.counters, tick: sub.compareClocks,
+		arrived: make(chan struct{}, 1), answered: make(chan struct{}, 1),
+	}
+	return sub
+}
+
+// Run runs every subscription until ctx ends, or until every queue is empty where the options say so.
+// Then it drains: handlers finish for at most the drain timeout, or until abort is closed; what is
+// still running is interrupted, and every row that is not settled is given back.
+func (s *Service) Run(ctx context.Context, abort <-chan struct{}) error {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	errs := make([]error, len(s.subscriptions))
+	var group sync.WaitGroup
+	for i, sub := range s.subscriptions {
+		sub.compareClocks(ctx)
+		group.Go(func() { errs[i] = sub.run(running, s.options.Config.Runtime.DrainTimeout, abort) })
+	}
+	if s.options.UntilEmpty {
+		s.waitUntilEmpty(running)
+		stop()
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// waitUntilEmpty returns when nothing is due or in work here, seen twice by every subscription, or
+// when one has failed.
+func (s *Service) waitUntilEmpty(ctx context.Context) {
+	const pause = 10 * time.Millisecond
+	look := time.NewTicker(pause)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		empty := true
+		for _, sub := range s.subscriptions {
+			if sub.failure.Load() != nil {
+				return
+			}
+			empty = empty && sub.emptyClaims.Load() >= 2
+		}
+		if empty {
+			return
+		}
+	}
+}
+
+// Enqueue writes messages into a declared table, all or none, and wakes the subscriptions that read
+// them.
+func (s *Service) Enqueue(ctx context.Context, tableKey string, messages []forms.Message) error {
+	declared := s.options.Config.Table(tableKey)
+	if declared == nil {
+		return fmt.Errorf("no table %q is declared", tableKey)
+	}
+	if err := forms.NewWriter(s.store, s.tables[declared], time.Now).Write(ctx, messages); err != nil {
+		return err
+	}
+	for _, sub := range s.subscriptions {
+		if sub.handler.Table == declared && readsAny(sub.handler, messages) {
+			signal(sub.wake)
+		}
+	}
+	return nil
+}
+
+func readsAny(h *config.Handler, messages []forms.Message) bool {
+	for i := range messages {
+		if h.Table.Group == "" || h.Group == config.EveryGroup || h.Group == messages[i].Group {
+			return true
+		}
+	}
+	return false
+}
+
+// Reports are what each handler has done and what waits for it.
+func (s *Service) Reports(ctx context.Context) ([]Report, error) {
+	reports := make([]Report, len(s.subscriptions))
+	for i, sub := range s.subscriptions {
+		var err error
+		if reports[i], err = sub.report(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return reports, nil
+}
+
+// closeTimeout bounds how long the parts of a service may take to close.
+const closeTimeout = 10 * time.Second
+
+// Close closes the modules and then the connections. The service must not be running.
+func (s *Service) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	var errs []error
+	for _, m := range s.modules {
+		if m != nil {
+			errs = append(errs, m.Close(ctx))
+		}
+	}
+	if s.engine != nil {
+		errs = append(errs, s.engine.Close(ctx))
+	}
+	if s.store != nil {
+		errs = append(errs, s.store.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,173 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
+	"github.com/inbox-wasm/inbox-wasm/host/engine"
+)
+
+// subscription is one handler at work on its rows.
+type subscription struct {
+	handler  *config.Handler
+	table    *dialect.Table
+	store    store.Store
+	form     *forms.Lease
+	module   *engine.Module
+	settings engine.Settings
+	policy   policy
+	log      *slog.Logger
+	now      func() time.Time
+
+	queue    *queue
+	settler  *settler
+	counters counters
+
+	// wake has a signal when a row was written by this process.
+	wake chan struct{}
+	// stopping is closed when no more rows are to be claimed.
+	stopping chan struct{}
+	// skewed says that the host's clock is too far from the database's for leases to mean anything.
+	skewed atomic.Bool
+	// claimError is the text of the last claim's error, empty after one that worked.
+	claimError string
+
+	untilEmpty bool
+	// emptyClaims counts the claims in a row that found nothing due with nothing in hand.
+	emptyClaims atomic.Int64
+	failure     atomic.Pointer[error]
+}
+
+// run claims and handles rows until ctx ends. Then it lets the handlers finish, for at most the drain
+// timeout or until abort is closed, interrupts those that have not, gives back every row that is not
+// settled and returns. An error says what could not be brought to an end.
+func (s *subscription) run(ctx context.Context, drain time.Duration, abort <-chan struct{}) error {
+	var threads, claims, settling sync.WaitGroup
+	guests, interrupt := context.WithCancel(context.WithoutCancel(ctx))
+	defer interrupt()
+	settlements, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+
+	finish := make(chan struct{})
+	settling.Go(func() { s.settler.run(settlements, finish) })
+	for range s.handler.Threads {
+		threads.Go(func() { (&thread{sub: s}).run(guests) })
+	}
+	claims.Go(func() { (&claimer{sub: s, fixed: s.handler.Claim}).run(ctx) })
+
+	<-ctx.Done()
+	close(s.stopping)
+	claims.Wait()
+	for _, t := range s.queue.close() {
+		s.giveBack(t)
+	}
+	var err error
+	if !waitFor(&threads, drain, abort) {
+		s.log.Warn("handlers are interrupted: the drain is over before they are")
+		interrupt()
+		if !waitFor(&threads, interruptTimeout, nil) {
+			err = fmt.Errorf("handler %s: a guest could not be interrupted; its row returns when its lease ends", s.handler.Name)
+		}
+	}
+	close(finish)
+	if !waitFor(&settling, flushTimeout, nil) {
+		cut()
+		settling.Wait()
+		err = errors.Join(err, fmt.Errorf("handler %s: %d rows could not be settled; they return when their leases end", s.handler.Name, s.settler.inHand()))
+	}
+	return errors.Join(err, s.failed())
+}
+
+const (
+	// interruptTimeout is how long a guest may take to notice that it is interrupted.
+	interruptTimeout = 5 * time.Second
+	// flushTimeout is how long the last settlements may take.
+	flushTimeout = 15 * time.Second
+)
+
+// waitFor waits for a group, at most for a time or until abort is closed, and says whether it came to
+// its end.
+func waitFor(group *sync.WaitGroup, limit time.Duration, abort <-chan struct{}) bool {
+	done := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+	case <-abort:
+	}
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// fail ends a service that runs until its queues are empty, which they would never be.
+func (s *subscription) fail(err error) { s.failure.CompareAndSwap(nil, &err) }
+
+func (s *subscription) failed() error {
+	if err := s.failure.Load(); err != nil {
+		return fmt.Errorf("handler %s: %w", s.handler.Name, *err)
+	}
+	return nil
+}
+
+// claimFailed logs an error that is not the last one's again.
+func (s *subscription) claimFailed(err error, pause time.Duration) {
+	if text := err.Error(); text != s.claimError {
+		s.claimError = text
+		s.log.Error("rows could not be claimed; trying again", "error", err, "pause", pause)
+	}
+}
+
+// claimWorked ends a row of errors.
+func (s *subscription) claimWorked() {
+	if s.claimError != "" {
+		s.claimError = ""
+		s.log.Info("claims work again")
+	}
+}
+
+// compareClocks stops the claims while the host's clock is off by more than a quarter of the lease.
+func (s *subscription) compareClocks(ctx context.Context) {
+	bounded, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	skew, err := forms.Skew(bounded, s.store, s.now)
+	if err != nil {
+		return // the claims and settlements report a database that is out of reach
+	}
+	skewed := skew.Abs() > s.handler.Lease/4
+	if skewed {
+		s.log.Error("this host's clock is off by more than a quarter of the lease from the database's: nothing is claimed; set the clocks right",
+			"database_ahead", skew.Round(time.Millisecond), "lease", s.handler.Lease)
+	} else if s.skewed.Load() {
+		s.log.Info("the clocks agree again")
+	}
+	s.skewed.Store(skewed)
+}
+
+// report is what the handler has done and what waits for it.
+func (s *subscription) report(ctx context.Context) (Report, error) {
+	waiting, err := s.form.Waiting(ctx)
+	r := Report{Handler: s.handler.Name, Table: s.table.String(), Group: s.handler.Group, Counts: s.counters.read(), Waiting: waiting}
+	if err != nil {
+		return r, fmt.Errorf("handler %s: %w", s.handler.Name, err)
+	}
+	return r, nil
+}

@@ -1,0 +1,71 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
+)
+
+// Declared is the table as inbox.toml declares it, before a database has described it.
+func Declared(t *config.Table) *dialect.Table {
+	roles := map[dialect.Role]string{
+		dialect.Group: t.Group, dialect.Priority: t.Priority, dialect.PartitionKey: t.PartitionKey,
+		dialect.RetryAfter: t.RetryAfter, dialect.Attempt: t.Attempt, dialect.ProcessedAt: t.ProcessedAt,
+		dialect.LockedUntil: t.LockedUntil, dialect.Headers: t.Headers, dialect.Payload: t.Payload,
+		dialect.Error: t.Error, dialect.Origin: t.Origin, dialect.CreatedAt: t.CreatedAt,
+	}
+	for role, column := range roles {
+		if column == "" {
+			delete(roles, role)
+		}
+	}
+	return &dialect.Table{Schema: t.Schema, Name: t.Name, ID: t.ID, Roles: roles}
+}
+
+// describe asks the database for every declared table and reports what does not fit.
+func (c *checker) describe(ctx context.Context, s store.Store) map[*config.Table]*dialect.Table {
+	tables := map[*config.Table]*dialect.Table{}
+	for _, declared := range c.config.Tables {
+		t := Declared(declared)
+		err := forms.Describe(ctx, s, t)
+		switch {
+		case errors.Is(err, forms.ErrNoTable):
+			c.table(declared, "", fmt.Sprintf("the database has no table %s", t),
+				"create it (`inbox-wasm schema` prints how, `inbox-wasm schema --apply` does it), or correct the name")
+			continue
+		case err != nil:
+			c.table(declared, "", err.Error(), "see that the database's user may read its catalogue")
+			continue
+		}
+		flaws := t.Check(s.Dialect())
+		for _, f := range flaws {
+			c.table(declared, f.Role, f.What, f.Remedy)
+		}
+		if len(flaws) == 0 {
+			tables[declared] = t
+		}
+	}
+	return tables
+}
+
+// compareTarget reports the columns of a table that its dead letter table lacks.
+func (c *checker) compareTarget(h *config.Handler, t, target *dialect.Table) bool {
+	same := true
+	for _, column := range t.Columns {
+		if column.Generated {
+			continue
+		}
+		if other := target.Named(column.Name); other.Type != "" {
+			continue
+		}
+		same = false
+		c.handler(h, "dead_letter", fmt.Sprintf("table %s has no column %q, which table %s has", target, column.Name, t),
+			"give the dead letter table the same columns")
+	}
+	return same
+}

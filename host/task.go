@@ -1,0 +1,45 @@
+package host
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/forms"
+)
+
+// task is a row in hand, from its claim until its settlement is answered.
+type task struct {
+	delivery *forms.Delivery
+	// expires is the end of the delivery's hold, in Unix nanoseconds: a thread does not start a row
+	// that it may no longer hold.
+	expires atomic.Int64
+	// deadline is when the handler's time is over, in Unix nanoseconds, 0 before it starts: a lease
+	// is not extended past it.
+	deadline atomic.Int64
+	// index is the task's place in its settler's list.
+	index int
+	// lost is set by the settler when an extension found the row taken.
+	lost bool
+}
+
+func newTask(d *forms.Delivery) *task {
+	t := &task{delivery: d}
+	t.expires.Store(d.Expires().UnixNano())
+	return t
+}
+
+// held reports whether the delivery's hold lasts at that time.
+func (t *task) held(now time.Time) bool { return now.UnixNano() < t.expires.Load() }
+
+// overdue reports whether the handler should have ended by that time.
+func (t *task) overdue(now time.Time) bool {
+	deadline := t.deadline.Load()
+	return deadline != 0 && now.UnixNano() > deadline
+}
+
+// verdict is a task with how it ends.
+type verdict struct {
+	task       *task
+	settlement forms.Settlement
+	outcome    outcome
+}
