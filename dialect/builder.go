@@ -140,7 +140,7 @@ func (g *Grammar) Claimable(b *Builder, t *Table, s Selection) {
 		b.Add(" AND ", g.past(b, t, LockedUntil))
 	}
 	if s.BelowCap && t.Has(Attempt) {
-		b.Add(" AND ", g.Role(t, "", Attempt), " < ", b.Bind(Cap))
+		b.Add(" AND ", g.Current(t), " < ", b.Bind(Cap))
 	}
 }
 

@@ -108,8 +108,7 @@ func TestClaimTakesARowWhenItsTimeHasCome(t *testing.T) {
 	})
 }
 
-// TestClaimAhead leaves out rows on their last attempt, whose crash would spend it before it began
-// (bensheldon/good_job and others count such crashes twice).
+// TestClaimAhead leaves out rows on their last attempt, whose crash would spend it before it began.
 func TestClaimAhead(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
 		s := open(t, db)

@@ -117,8 +117,8 @@ type Delivery struct {
 	// token is the expiry as the database rendered it, count the attempt that the claim left.
 	token string
 	count int64
-	// other is the expiry that an extension without an answer may have written; empty otherwise.
-	other string
+	// others are the expiries that extensions without an answer may have written since.
+	others []string
 	// expires is when the lease ends by this host's clock.
 	expires time.Time
 }

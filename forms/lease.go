@@ -214,7 +214,7 @@ func (b *bind) rowValue(name dialect.ParamName, part int, row *Settlement) any {
 		}
 		return b.lease.dialect.FormatTime(row.Until, b.lease.table.Column(role).Precision)
 	case dialect.Restore:
-		if !row.Uncount {
+		if !row.Uncount && row.Change != MoveToGroup && row.Change != MoveToTable {
 			return nil
 		}
 		return d.Attempt
@@ -222,7 +222,7 @@ func (b *bind) rowValue(name dialect.ParamName, part int, row *Settlement) any {
 		if row.Reason == "" {
 			return nil
 		}
-		return row.Reason
+		return clean(row.Reason)
 	default:
 		panic(fmt.Sprintf("a statement binds %q, which no row has", name))
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"time"
@@ -20,26 +21,35 @@ func (l *Lease) Claim(ctx context.Context, limit int, ahead bool) ([]*Delivery, 
 	if ahead {
 		statements = &l.ahead
 	}
-	now := l.options.Now()
-	b := &bind{lease: l, now: now, expiry: l.expiry(now), limit: limit}
-	batch := &claimed{lease: l, expires: now.Add(l.options.Lease)}
+	var batch *claimed
 	var err error
-	if statements.Stamp == nil {
-		err = l.store.Query(ctx, &statements.Take, 0, b.arguments(&statements.Take, 0), batch.read(&statements.Take, true))
-	} else {
-		err = l.claimInSteps(ctx, statements, b, batch)
+	for range tries {
+		batch, err = l.claimOnce(ctx, statements, limit)
+		if err == nil || l.store.Failure(err) != store.Transient {
+			break
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("claim from %s: %w", l.table, err)
 	}
 	if !statements.Ordered {
-		slices.SortStableFunc(batch.rows, claimOrder)
+		slices.SortStableFunc(batch.rows, l.claimOrder)
 	}
 	deliveries := make([]*Delivery, len(batch.rows))
 	for i := range batch.rows {
 		deliveries[i] = batch.rows[i].delivery
 	}
 	return deliveries, nil
+}
+
+func (l *Lease) claimOnce(ctx context.Context, c *dialect.LeaseClaim, limit int) (*claimed, error) {
+	now := l.options.Now()
+	b := &bind{lease: l, now: now, expiry: l.expiry(now), limit: limit}
+	batch := &claimed{lease: l, expires: now.Add(l.options.Lease)}
+	if c.Stamp != nil {
+		return batch, l.claimInSteps(ctx, c, b, batch)
+	}
+	return batch, l.store.Query(ctx, &c.Take, 0, b.arguments(&c.Take, 0), batch.read(&c.Take, true))
 }
 
 // claimInSteps locks and reads the rows, stamps them, and reads back what the lease column made of
@@ -189,7 +199,7 @@ func newPriority(v []byte) priority {
 // claimOrder sorts rows that were claimed together as the claim chose them: a database that answers
 // what it changed answers in no order. The text of a time sorts as the instant does, and no text
 // before every other.
-func claimOrder(a, b claimedRow) int {
+func (l *Lease) claimOrder(a, b claimedRow) int {
 	byNull := 0
 	if a.priority.null != b.priority.null {
 		byNull = 1
@@ -202,11 +212,11 @@ func claimOrder(a, b claimedRow) int {
 		cmp.Compare(a.priority.number, b.priority.number),
 		cmp.Compare(a.priority.text, b.priority.text),
 		cmp.Compare(a.retryAfter, b.retryAfter),
-		compareID(a.delivery.ID, b.delivery.ID),
+		compareID(l.columns, a.delivery.ID, b.delivery.ID),
 	)
 }
 
-func compareID(a, b ID) int {
+func compareID(columns []dialect.Column, a, b ID) int {
 	for i := range a {
 		order := 0
 		switch v := a[i].(type) {
@@ -216,7 +226,7 @@ func compareID(a, b ID) int {
 			}
 		case string:
 			if w, ok := b[i].(string); ok {
-				order = cmp.Compare(v, w)
+				order = compareText(columns[i].Kind, v, w)
 			}
 		case []byte:
 			if w, ok := b[i].([]byte); ok {
@@ -228,6 +238,18 @@ func compareID(a, b ID) int {
 		}
 	}
 	return 0
+}
+
+// compareText compares numbers by their size and other text by its bytes.
+func compareText(kind dialect.Kind, a, b string) int {
+	if kind == dialect.Number {
+		v, isNumber := new(big.Rat).SetString(a)
+		w, isNumberToo := new(big.Rat).SetString(b)
+		if isNumber && isNumberToo {
+			return v.Cmp(w)
+		}
+	}
+	return cmp.Compare(a, b)
 }
 
 // Waiting counts the rows that the subscription reads, by state.

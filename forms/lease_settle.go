@@ -55,10 +55,10 @@ func (l *Lease) Extend(ctx context.Context, deliveries []*Delivery) []Answer {
 		switch answers[i].State {
 		case Done:
 			d.expires = now.Add(l.options.Lease)
-			d.other = ""
+			d.others = nil
 		case Unknown:
 			// Either expiry may stand in the row now, and each of them is this delivery's own.
-			d.other = written
+			d.others = append(d.others, written)
 		}
 	}
 	return answers
@@ -91,7 +91,7 @@ func (l *Lease) each(ctx context.Context, rows []*Settlement, w work) []Answer {
 	answers := make([]Answer, len(rows))
 	var group []int
 	for i, row := range rows {
-		if row.Delivery.other != "" {
+		if len(row.Delivery.others) > 0 {
 			answers[i] = l.alone(ctx, row, w)
 			continue
 		}
@@ -113,21 +113,17 @@ func (l *Lease) group(ctx context.Context, rows []*Settlement, indexes []int, w 
 	for i, index := range indexes {
 		members[i] = rows[index]
 	}
-	const tries = 3 // a deadlock or a lock wait passes when the same is run again
-	var failure store.Failure
-	var err error
-	for range tries {
-		var f *found
-		f, failure, err = l.transact(ctx, members, w)
-		if err == nil {
-			for i, index := range indexes {
-				answers[index] = l.answer(ctx, members[i].Delivery, f, i)
-			}
-			return
+	f, failure, err := l.try(ctx, members, w)
+	if failure == store.Refused && len(members) == 1 {
+		if plain, changed := members[0].plain(); changed {
+			f, failure, err = l.try(ctx, []*Settlement{plain}, w)
 		}
-		if failure != store.Transient {
-			break
+	}
+	if err == nil {
+		for i, index := range indexes {
+			answers[index] = l.answer(ctx, members[i].Delivery, f, i)
 		}
+		return
 	}
 	err = fmt.Errorf("%s rows of %s: %w", w.doing, l.table, err)
 	if failure == store.Refused && len(indexes) > 1 {
@@ -139,6 +135,19 @@ func (l *Lease) group(ctx context.Context, rows []*Settlement, indexes []int, w 
 	for _, index := range indexes {
 		answers[index] = Answer{State: stateOf(failure), Err: err}
 	}
+}
+
+// tries is how often a transaction is run that fails for a reason that passes, such as a deadlock.
+const tries = 3
+
+// try runs a group until it does not fail for a reason that passes.
+func (l *Lease) try(ctx context.Context, rows []*Settlement, w work) (f *found, failure store.Failure, err error) {
+	for range tries {
+		if f, failure, err = l.transact(ctx, rows, w); err == nil || failure != store.Transient {
+			break
+		}
+	}
+	return f, failure, err
 }
 
 // answer is what became of one row of a group that was committed.
@@ -191,17 +200,18 @@ func (l *Lease) transact(ctx context.Context, rows []*Settlement, w work) (*foun
 	return f, 0, nil
 }
 
-// alone runs a delivery whose last extension got no answer: whichever of its two expiries the row
-// has is its own.
+// alone runs a delivery whose last extension got no answer: whichever of its expiries the row has is
+// its own.
 func (l *Lease) alone(ctx context.Context, row *Settlement, w work) Answer {
 	d := row.Delivery
 	answers := make([]Answer, 1)
-	for range 2 {
+	for range 1 + len(d.others) {
 		l.group(ctx, []*Settlement{row}, []int{0}, w, answers)
 		if answers[0].State != Lost {
 			break
 		}
-		d.token, d.other = d.other, d.token
+		d.others = append(d.others, d.token)
+		d.token, d.others = d.others[0], d.others[1:]
 	}
 	return answers[0]
 }

@@ -1,6 +1,10 @@
 package forms
 
-import "time"
+import (
+	"strings"
+	"time"
+	"unicode"
+)
 
 // Change is what a settlement does to its row.
 type Change uint8
@@ -29,6 +33,24 @@ type Settlement struct {
 	Uncount bool
 	// Reason is kept in the table's error column, where it has one; empty keeps what is there.
 	Reason string
+}
+
+// clean is a reason that every database takes for text: a handler may say anything.
+func clean(reason string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(reason, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// plain is the settlement with a reason that every character set holds, and whether that changed it.
+// A row is not left unsettled because its error column lacks a character.
+func (s *Settlement) plain() (*Settlement, bool) {
+	copied := *s
+	copied.Reason = strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII {
+			return '?'
+		}
+		return r
+	}, clean(s.Reason))
+	return &copied, copied.Reason != s.Reason
 }
 
 // State is what became of a settlement or an extension.

@@ -227,7 +227,7 @@ func quoted(s store.Store, table *dialect.Table) string {
 // count is the number of rows of a table.
 func count(t *testing.T, s store.Store, table *dialect.Table) string {
 	t.Helper()
-	return query(t, s, "SELECT COUNT(*) FROM "+quoted(s, table))
+	return strings.TrimSpace(query(t, s, "SELECT CAST(COUNT(*) AS CHAR(20)) FROM "+quoted(s, table)))
 }
 
 // createAs is create with some columns of other types, and with more columns.
@@ -269,8 +269,8 @@ func newClock() *clock {
 	return c
 }
 
-func (c *clock) now() time.Time          { return time.Unix(0, c.nanos.Load()) }
-func (c *clock) advance(d time.Duration) { c.nanos.Add(int64(d)) }
+func (c *clock) now() time.Time            { return time.Unix(0, c.nanos.Load()) }
+func (c *clock) advance(d time.Duration)   { c.nanos.Add(int64(d)) }
 func (c *clock) use(o *forms.LeaseOptions) { o.Now = c.now }
 
 // afterLease is when a lease that starts now has certainly ended: its end is random within a second.
