@@ -55,6 +55,11 @@ type Grammar struct {
 	Nulls func(column string, first bool) string
 	// Text renders an expression as text.
 	Text func(expression string) string
+	// Typed renders a bound value so that it meets its column: with its type, or cut to the length
+	// that the column takes.
+	Typed func(placeholder string, c Column) string
+	// Override stands in an insert that gives identity columns of the table their values.
+	Override func(t *Table) string
 }
 
 // Builder is a new builder of the grammar.

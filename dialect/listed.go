@@ -18,8 +18,6 @@ type Listed struct {
 	RowList string
 	// Later is the later of two times.
 	Later func(a, b string) string
-	// Fit renders a text so that it fits into a column, by cutting it where the server would refuse.
-	Fit func(c Column, text string) string
 }
 
 // Item is the text of one key in a list, and what it binds.
@@ -104,11 +102,7 @@ func (l *Listed) token(t *Table) string {
 
 // held writes the condition that one row still holds its token.
 func (l *Listed) held(b *Builder, t *Table) {
-	b.Add(" WHERE ")
-	for i, name := range t.ID {
-		b.Add(l.Quote(name), " = ", b.BindPart(ID, i), " AND ")
-	}
-	b.Add(l.Role(t, "", LockedUntil), " = ", b.Bind(Token))
+	b.Add(" WHERE ", l.keyIs(b, t), " AND ", l.Role(t, "", LockedUntil), " = ", b.Bind(Token))
 	if t.Has(Attempt) {
 		b.Add(" AND ", l.Role(t, "", Attempt), " = ", b.Bind(Count))
 	}
@@ -144,43 +138,23 @@ func (l *Listed) LeaseFinish(t *Table) Held {
 // LeaseReturn implements [Lease].
 func (l *Listed) LeaseReturn(t *Table) Held {
 	b := l.Builder()
-	b.Add("UPDATE ", l.Table(t), " SET ", l.Role(t, "", LockedUntil), " = ")
-	if t.Has(RetryAfter) {
-		column := l.Role(t, "", RetryAfter)
-		b.Add("NULL, ", column, " = COALESCE(", b.Bind(Until), ", ", column, ")")
-	} else {
-		b.Add(b.Bind(Until))
+	lease := l.Role(t, "", LockedUntil)
+	until := "NULL"
+	if !t.Has(RetryAfter) {
+		until = b.Bind(Until)
 	}
-	l.keep(b, t)
-	l.held(b, t)
-	return Held{Lock: l.lock(t), One: []Statement{b.Statement()}}
+	return l.one(b, t, append([]string{lease + " = " + until}, l.returned(b, t)...))
 }
 
-// keep writes the attempt and the reason of a row that goes back.
-func (l *Listed) keep(b *Builder, t *Table) {
-	if t.Has(Attempt) {
-		column := l.Role(t, "", Attempt)
-		b.Add(", ", column, " = COALESCE(", b.Bind(Restore), ", ", column, ")")
-	}
-	if t.Has(Error) {
-		column := l.Role(t, "", Error)
-		b.Add(", ", column, " = COALESCE(", l.Fit(t.Column(Error), b.Bind(Reason)), ", ", column, ")")
-	}
-}
-
-// LeaseMoveToGroup implements [Lease]. The origin is written before the group that it reads: MySQL
-// assigns from left to right, and every later expression sees the new value.
+// LeaseMoveToGroup implements [Lease].
 func (l *Listed) LeaseMoveToGroup(t *Table) Held {
 	b := l.Builder()
-	b.Add("UPDATE ", l.Table(t), " SET ")
-	if t.Has(Origin) {
-		b.Add(l.Role(t, "", Origin), " = ", l.Text(l.Role(t, "", Group)), ", ")
-	}
-	b.Add(l.Role(t, "", Group), " = ", b.Bind(Target), ", ", l.Role(t, "", LockedUntil), " = NULL")
-	if t.Has(RetryAfter) {
-		b.Add(", ", l.Role(t, "", RetryAfter), " = ", b.Bind(Now))
-	}
-	l.keep(b, t)
+	return l.one(b, t, append([]string{l.Role(t, "", LockedUntil) + " = NULL"}, l.buried(b, t)...))
+}
+
+// one changes held rows one by one.
+func (l *Listed) one(b *Builder, t *Table, set []string) Held {
+	b.Add("UPDATE ", l.Table(t), " SET ", strings.Join(set, ", "))
 	l.held(b, t)
 	return Held{Lock: l.lock(t), One: []Statement{b.Statement()}}
 }
@@ -189,10 +163,7 @@ func (l *Listed) LeaseMoveToGroup(t *Table) Held {
 func (l *Listed) LeaseMoveToTable(t, target *Table) Held {
 	insert := l.Builder()
 	columns, values := l.Moved(t, target, "", func(name ParamName, c Column) string {
-		if name == Reason {
-			return l.Fit(c, insert.Bind(name))
-		}
-		return insert.Bind(name)
+		return l.Typed(insert.Bind(name), c)
 	})
 	insert.Add("INSERT INTO ", l.Table(target), " (", columns, ") SELECT ", values, " FROM ", l.Table(t))
 	l.held(insert, t)

@@ -27,7 +27,7 @@ type Database struct {
 // Builtin lists the databases that come with the program.
 func Builtin() []Database {
 	return []Database{
-		{[]string{"postgres", "postgresql"}, postgres.Dialect{}, postgres.Open},
+		{[]string{"postgres", "postgresql"}, postgres.New(), postgres.Open},
 		{[]string{"mysql", "mariadb"}, mysql.New(), mysql.Open},
 		{[]string{"sqlite"}, sqlite.New(), sqlite.Open},
 	}

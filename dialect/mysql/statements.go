@@ -15,7 +15,10 @@ import (
 // stamps them, and a settlement locks and compares before it changes (see [dialect.Listed]).
 type Dialect struct{ *dialect.Listed }
 
-var _ dialect.Lease = Dialect{}
+var (
+	_ dialect.Lease   = Dialect{}
+	_ dialect.RowLock = Dialect{}
+)
 
 // New is the dialect.
 func New() Dialect {
@@ -28,11 +31,12 @@ func New() Dialect {
 				}
 				return column + " IS NULL, " + column
 			},
-			Text: func(expression string) string { return "CAST(" + expression + " AS CHAR)" },
+			Text:     func(expression string) string { return "CAST(" + expression + " AS CHAR)" },
+			Typed:    fit,
+			Override: func(*dialect.Table) string { return "" },
 		},
 		LockClause: " FOR UPDATE SKIP LOCKED",
 		Later:      func(a, b string) string { return "GREATEST(" + a + ", " + b + ")" },
-		Fit:        fit,
 	}}
 }
 
@@ -41,7 +45,10 @@ func quote(identifier string) string {
 }
 
 // fit cuts a text to the length of its column, in characters; a strict session refuses longer ones.
-func fit(c dialect.Column, text string) string {
+func fit(text string, c dialect.Column) string {
+	if c.Kind != dialect.Text {
+		return text
+	}
 	length := 16383 // a TEXT of four-byte characters
 	name, rest, sized := strings.Cut(c.Type, "(")
 	switch {
@@ -145,6 +152,11 @@ func (d Dialect) Count(t *dialect.Table, s dialect.Selection) dialect.Statement 
 
 // LeaseClaim implements [dialect.Lease].
 func (d Dialect) LeaseClaim(t *dialect.Table, s dialect.Selection) dialect.LeaseClaim {
+	return dialect.LeaseClaim{Take: d.RowLockClaim(t, s), Stamp: d.Stamp(t), Reread: d.Reread(t), Ordered: true}
+}
+
+// RowLockClaim implements [dialect.RowLock].
+func (d Dialect) RowLockClaim(t *dialect.Table, s dialect.Selection) dialect.Statement {
 	b := d.Builder()
 	b.Add("SELECT ", d.IDs(t, ""))
 	outputs := dialect.KeyOutputs(t)
@@ -159,7 +171,7 @@ func (d Dialect) LeaseClaim(t *dialect.Table, s dialect.Selection) dialect.Lease
 	b.Add(" FROM ", d.Table(t), " WHERE ")
 	d.Claimable(b, t, s)
 	b.Add(" ORDER BY ", d.Order(t), " LIMIT ", b.Bind(dialect.Limit), d.LockClause)
-	return dialect.LeaseClaim{Take: b.Statement(outputs...), Stamp: d.Stamp(t), Reread: d.Reread(t), Ordered: true}
+	return b.Statement(outputs...)
 }
 
 // Schema implements [dialect.Dialect].

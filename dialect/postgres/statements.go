@@ -8,8 +8,11 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 )
 
-// Dialect says what PostgreSQL 11 and later understand. Its zero value is ready to use.
-type Dialect struct{}
+// Dialect says what PostgreSQL 11 and later understand. Its value is [New]'s.
+type Dialect struct{ *dialect.Grammar }
+
+// New is the dialect.
+func New() Dialect { return Dialect{&grammar} }
 
 var grammar = dialect.Grammar{
 	Quote:    quote,
@@ -20,10 +23,15 @@ var grammar = dialect.Grammar{
 		}
 		return column
 	},
-	Text: func(expression string) string { return expression + "::text" },
+	Text:     func(expression string) string { return expression + "::text" },
+	Typed:    func(placeholder string, c dialect.Column) string { return placeholder + "::" + c.Type },
+	Override: override,
 }
 
-var _ dialect.Lease = Dialect{}
+var (
+	_ dialect.Lease   = Dialect{}
+	_ dialect.RowLock = Dialect{}
+)
 
 // Name implements [dialect.Dialect].
 func (Dialect) Name() string { return "PostgreSQL" }
@@ -345,19 +353,23 @@ func (Dialect) LeaseMoveToTable(t, target *dialect.Table) dialect.Held {
 		case dialect.Reason:
 			return "__moved." + hidden(dialect.Reasons)
 		default:
-			return b.Bind(name) + "::" + c.Type
+			return grammar.Typed(b.Bind(name), c)
 		}
 	})
-	override := ""
-	for _, c := range target.Columns {
-		if c.AlwaysIdentity {
-			override = " OVERRIDING SYSTEM VALUE"
-		}
-	}
-	b.Add(", __arrived AS (INSERT INTO ", grammar.Table(target), " (", columns, ")", override, " SELECT ", values,
+	b.Add(", __arrived AS (INSERT INTO ", grammar.Table(target), " (", columns, ")", override(target), " SELECT ", values,
 		" FROM __moved) SELECT __n::text FROM __moved")
 	s := b.Statement(ordinal)
 	return dialect.Held{Many: &s}
+}
+
+// override lets an insert give a value to identity columns that always generate one.
+func override(t *dialect.Table) string {
+	for _, c := range t.Columns {
+		if c.AlwaysIdentity {
+			return " OVERRIDING SYSTEM VALUE"
+		}
+	}
+	return ""
 }
 
 // LeaseHeld implements [dialect.Lease].
@@ -372,4 +384,14 @@ func (Dialect) LeaseHeld(t *dialect.Table) dialect.Statement {
 		b.Add(" AND ", quote(t.Roles[dialect.Attempt]), " = ", b.Bind(dialect.Count))
 	}
 	return b.Statement()
+}
+
+// RowLockClaim implements [dialect.RowLock].
+func (Dialect) RowLockClaim(t *dialect.Table, s dialect.Selection) dialect.Statement {
+	b := grammar.Builder()
+	columns, outputs := claimed(t)
+	b.Add("SELECT ", columns, " FROM ", grammar.Table(t), " WHERE ")
+	grammar.Claimable(b, t, s)
+	b.Add(" ORDER BY ", grammar.Order(t), " LIMIT ", b.Bind(dialect.Limit), "::bigint FOR UPDATE SKIP LOCKED")
+	return b.Statement(outputs...)
 }

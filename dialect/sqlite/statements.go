@@ -27,11 +27,12 @@ func New() Dialect {
 				}
 				return column + " NULLS LAST"
 			},
-			Text: func(expression string) string { return "CAST(" + expression + " AS CHAR)" },
+			Text:     func(expression string) string { return "CAST(" + expression + " AS CHAR)" },
+			Typed:    func(placeholder string, _ dialect.Column) string { return placeholder },
+			Override: func(*dialect.Table) string { return "" },
 		},
 		RowList: "VALUES ",
 		Later:   func(a, b string) string { return "MAX(" + a + ", " + b + ")" },
-		Fit:     func(_ dialect.Column, text string) string { return text },
 	}}
 }
 

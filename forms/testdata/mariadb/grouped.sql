@@ -106,7 +106,7 @@ SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (
 -- answers: id[0], token, attempt
 
 -- move to group
-UPDATE `jobs` SET `group` = ?, `locked_until` = NULL, `retry_after` = ?, `attempt` = COALESCE(?, `attempt`), `error` = COALESCE(LEFT(?, 16383), `error`) WHERE `id` = ? AND `locked_until` = ? AND `attempt` = ?;
+UPDATE `jobs` SET `locked_until` = NULL, `group` = ?, `retry_after` = ?, `attempt` = COALESCE(?, `attempt`), `error` = COALESCE(LEFT(?, 16383), `error`) WHERE `id` = ? AND `locked_until` = ? AND `attempt` = ?;
 -- binds: target, now, restore, reason, id[0], token, count
 
 -- move to table: lock

@@ -104,7 +104,7 @@ SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR), `select` FROM `My "Jobs"
 -- answers: id[0], id[1], token, attempt
 
 -- move to group
-UPDATE `My "Jobs"` SET `group` = ?, `Locked Until` = NULL, `select` = COALESCE(?, `select`) WHERE `tenant` = ? AND `order` = ? AND `Locked Until` = ? AND `select` = ?;
+UPDATE `My "Jobs"` SET `Locked Until` = NULL, `group` = ?, `select` = COALESCE(?, `select`) WHERE `tenant` = ? AND `order` = ? AND `Locked Until` = ? AND `select` = ?;
 -- binds: target, restore, id[0], id[1], token, count
 
 -- move to table: lock
