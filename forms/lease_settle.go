@@ -47,10 +47,10 @@ func (l *Lease) Extend(ctx context.Context, deliveries []*Delivery) []Answer {
 		doing:  "extend",
 		single: func([]*Settlement) bool { return single(&l.extend) },
 		run: func(ctx context.Context, w writer, rows []*Settlement) (*found, error) {
-			return l.changeGroup(ctx, w, &l.extend, &bind{lease: l, now: now, expiry: expiry, rows: rows})
+			return l.changeGroup(ctx, w, &l.extend, &bind{source: &l.source, now: now, expiry: expiry, rows: rows})
 		},
 	})
-	written := l.dialect.FormatTime(expiry, l.precision)
+	written := l.dialect.FormatTime(expiry, l.table.Column(dialect.LockedUntil).Precision)
 	for i, d := range deliveries {
 		switch answers[i].State {
 		case Done:
@@ -220,7 +220,7 @@ func (l *Lease) alone(ctx context.Context, row *Settlement, w work) Answer {
 // longer held.
 func (l *Lease) missed(ctx context.Context, d *Delivery) Answer {
 	held := false
-	b := &bind{lease: l, one: &Settlement{Delivery: d}}
+	b := &bind{source: &l.source, one: &Settlement{Delivery: d}}
 	err := l.store.Query(ctx, &l.held, 0, b.arguments(&l.held, 0), func([][]byte) error {
 		held = true
 		return nil
@@ -250,7 +250,7 @@ func (l *Lease) settleByChange(ctx context.Context, w writer, now time.Time, row
 		if len(group) == 0 {
 			continue
 		}
-		some, err := l.changeGroup(ctx, w, &l.change[change], &bind{lease: l, now: now, rows: group})
+		some, err := l.changeGroup(ctx, w, &l.change[change], &bind{source: &l.source, now: now, rows: group})
 		if err != nil {
 			return nil, err
 		}

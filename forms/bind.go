@@ -1,0 +1,106 @@
+package forms
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+)
+
+// bind gives the arguments of a statement about the subscription as a whole, and of a list of rows.
+// one is the settlement of a statement about a single row.
+type bind struct {
+	source *source
+	now    time.Time
+	expiry time.Time
+	limit  int
+	rows   []*Settlement
+	one    *Settlement
+}
+
+// arguments are the values of a statement's placeholders; those of a list follow where it has one,
+// which is always after the others in the text.
+func (b *bind) arguments(s *dialect.Statement, listed int) []any {
+	args := make([]any, 0, len(s.Params)+listed*len(s.ItemParams))
+	for _, p := range s.Params {
+		args = append(args, b.value(p))
+	}
+	for i := range listed {
+		// A list is filled up with its last row: a row named twice is changed once.
+		row := b.rows[min(i, len(b.rows)-1)]
+		for _, p := range s.ItemParams {
+			args = append(args, b.rowValue(p.Name, p.Part, row))
+		}
+	}
+	return args
+}
+
+var arrays = map[dialect.ParamName]dialect.ParamName{
+	dialect.IDs: dialect.ID, dialect.Tokens: dialect.Token, dialect.Counts: dialect.Count,
+	dialect.Untils: dialect.Until, dialect.Restores: dialect.Restore, dialect.Reasons: dialect.Reason,
+}
+
+func (b *bind) value(p dialect.Param) any {
+	o := &b.source.options
+	switch p.Name {
+	case dialect.Now:
+		return b.source.store.Dialect().FormatTime(b.now, 6)
+	case dialect.Expiry:
+		return b.source.store.Dialect().FormatTime(b.expiry, b.source.table.Column(dialect.LockedUntil).Precision)
+	case dialect.Limit:
+		return int64(b.limit)
+	case dialect.GroupName:
+		return o.Group
+	case dialect.Except:
+		return o.Except[p.Part]
+	case dialect.Cap:
+		return o.MaxAttempts
+	case dialect.Target:
+		return o.DeadGroup
+	case dialect.From:
+		return b.source.table.Name
+	}
+	single, isArray := arrays[p.Name]
+	if !isArray {
+		return b.rowValue(p.Name, p.Part, b.one)
+	}
+	values := make([]any, len(b.rows))
+	for i, row := range b.rows {
+		values[i] = b.rowValue(single, p.Part, row)
+	}
+	return values
+}
+
+// rowValue is a value of one row, nil for NULL.
+func (b *bind) rowValue(name dialect.ParamName, part int, row *Settlement) any {
+	d := row.Delivery
+	switch name {
+	case dialect.ID:
+		return d.ID[part]
+	case dialect.Token:
+		return d.token
+	case dialect.Count:
+		return d.count
+	case dialect.Until:
+		if row.Until.IsZero() {
+			return nil
+		}
+		role := dialect.RetryAfter
+		if !b.source.table.Has(role) {
+			role = dialect.LockedUntil
+		}
+		return b.source.store.Dialect().FormatTime(row.Until, b.source.table.Column(role).Precision)
+	case dialect.Restore:
+		if !row.Uncount && row.Change != MoveToGroup && row.Change != MoveToTable {
+			return nil
+		}
+		return d.Attempt
+	case dialect.Reason:
+		if row.Reason == "" {
+			return nil
+		}
+		return clean(row.Reason)
+	default:
+		panic(fmt.Sprintf("a statement binds %q, which no row has", name))
+	}
+}

@@ -1,0 +1,117 @@
+package forms
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+)
+
+// Form is one subscription's way to take rows, to hold them and to end its hold.
+type Form interface {
+	// Claim takes at most limit claimable rows, in claim order. With ahead it takes them for threads
+	// that are not free yet.
+	Claim(ctx context.Context, limit int, ahead bool) ([]*Delivery, error)
+	// Settle ends deliveries and answers each of them.
+	Settle(ctx context.Context, settlements []*Settlement) []Answer
+	// Waiting counts the rows that the subscription reads.
+	Waiting(ctx context.Context) (Waiting, error)
+	// Statements lists every statement that the form runs, to be prepared at the start or shown.
+	Statements() []Named
+}
+
+// Named is a statement with the name of what it is for.
+type Named struct {
+	Name      string
+	Statement dialect.Statement
+}
+
+// Options say which rows a subscription takes, and how it holds them.
+type Options struct {
+	// Table is described.
+	Table *dialect.Table
+	// Group is read unless AllGroups is set, which reads every group but those in Except.
+	Group     string
+	AllGroups bool
+	Except    []string
+	// Lease is how long the lease form holds a row without an extension: whole seconds, at least one.
+	Lease time.Duration
+	// MaxAttempts is 0 for no cap.
+	MaxAttempts int64
+	// DeadGroup or DeadTable is where dead letters go; neither means that none are made.
+	DeadGroup string
+	DeadTable *dialect.Table
+	// Now is the host's clock.
+	Now func() time.Time
+}
+
+// LeaseOptions are the options of the lease form.
+type LeaseOptions = Options
+
+func (o *Options) selection() dialect.Selection {
+	return dialect.Selection{AllGroups: o.AllGroups, Except: len(o.Except)}
+}
+
+// source is the rows of one subscription: what every form has.
+type source struct {
+	store   store.Store
+	options Options
+	table   *dialect.Table
+	columns []dialect.Column // of the key
+}
+
+func newSource(s store.Store, o Options) source {
+	return source{store: s, options: o, table: o.Table, columns: o.Table.IDColumns()}
+}
+
+// Waiting counts the rows that the subscription reads, by state.
+type Waiting struct {
+	// Held rows are in work somewhere, or were until a crash.
+	Held int64
+	// Due rows can be claimed now.
+	Due int64
+	// Delayed rows wait for their time.
+	Delayed int64
+}
+
+// Waiting counts the subscription's rows.
+func (s *source) Waiting(ctx context.Context) (Waiting, error) {
+	statement := s.store.Dialect().Count(s.table, s.options.selection())
+	b := &bind{source: s, now: s.options.Now()}
+	var w Waiting
+	err := s.store.Query(ctx, &statement, 0, b.arguments(&statement, 0), func(v [][]byte) error {
+		var counts [3]int64
+		for i := range counts {
+			n, err := strconv.ParseInt(string(v[i]), 10, 64)
+			if err != nil {
+				return err
+			}
+			counts[i] = n
+		}
+		w = Waiting{Held: counts[0], Due: counts[1], Delayed: counts[2] - counts[1] - counts[0]}
+		return nil
+	})
+	if err != nil {
+		return Waiting{}, fmt.Errorf("count the rows of %s: %w", s.table, err)
+	}
+	return w, nil
+}
+
+// Skew is how far the database's clock is ahead of the host's, give or take half a round trip.
+func Skew(ctx context.Context, s store.Store, now func() time.Time) (time.Duration, error) {
+	statement := s.Dialect().Clock()
+	var seconds float64
+	before := now()
+	err := s.Query(ctx, &statement, 0, nil, func(v [][]byte) (err error) {
+		seconds, err = strconv.ParseFloat(string(v[0]), 64)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read the database's clock: %w", err)
+	}
+	half := now().Sub(before) / 2
+	return time.UnixMicro(int64(seconds * 1e6)).Sub(before.Add(half)), nil
+}
