@@ -21,6 +21,11 @@ type Form interface {
 	Waiting(ctx context.Context) (Waiting, error)
 	// Statements lists every statement that the form runs, to be prepared at the start or shown.
 	Statements() []Named
+	// Extend prolongs the hold on deliveries, or finds out whether it lasts, and answers each of
+	// them. It is called once in each KeepEvery, never beside Settle.
+	Extend(ctx context.Context, deliveries []*Delivery) []Answer
+	// KeepEvery is how often Extend has to be called for a delivery in work.
+	KeepEvery() time.Duration
 }
 
 // Named is a statement with the name of what it is for.
@@ -114,4 +119,10 @@ func Skew(ctx context.Context, s store.Store, now func() time.Time) (time.Durati
 	}
 	half := now().Sub(before) / 2
 	return time.UnixMicro(int64(seconds * 1e6)).Sub(before.Add(half)), nil
+}
+
+// New is the form that a table takes: the lease form where a column plays locked_until. It fails where
+// the database has no such form.
+func New(s store.Store, o Options) (Form, error) {
+	return NewLease(s, o)
 }

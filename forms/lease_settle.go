@@ -64,6 +64,9 @@ func (l *Lease) Extend(ctx context.Context, deliveries []*Delivery) []Answer {
 	return answers
 }
 
+// KeepEvery implements [Form].
+func (l *Lease) KeepEvery() time.Duration { return l.options.Lease / 2 }
+
 // writer is where a group's statements run: the store, where each commits alone, or a transaction.
 type writer = store.Conn
 

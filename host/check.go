@@ -49,12 +49,12 @@ func (c *checker) err() error {
 }
 
 // form builds the form of a handler's table and has the server parse its statements.
-func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, tables map[*config.Table]*dialect.Table, now func() time.Time) *forms.Lease {
+func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, tables map[*config.Table]*dialect.Table, now func() time.Time) forms.Form {
 	t := tables[h.Table]
 	if t == nil {
 		return nil // reported with the table
 	}
-	o := forms.LeaseOptions{Table: t, Group: h.Group, Lease: h.Lease, MaxAttempts: int64(h.MaxAttempts), Now: now}
+	o := forms.Options{Table: t, Group: h.Group, Lease: h.Lease, MaxAttempts: int64(h.MaxAttempts), Now: now}
 	if h.Group == config.EveryGroup {
 		o.Group, o.AllGroups, o.Except = "", true, deadGroups(c.config, h.Table)
 	}
@@ -66,7 +66,7 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 			}
 		}
 	}
-	form, err := forms.NewLease(s, o)
+	form, err := forms.New(s, o)
 	if err != nil {
 		c.table(h.Table, "", err.Error(), "choose a form that the database has")
 		return nil

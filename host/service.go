@@ -93,7 +93,7 @@ func (c *checker) connect(ctx context.Context, list []databases.Database) store.
 }
 
 // subscribe makes a subscription of a handler whose checks have passed.
-func (s *Service) subscribe(h *config.Handler, form *forms.Lease, module *engine.Module) *subscription {
+func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.Module) *subscription {
 	log := s.options.Log.With("subscription", h.Name)
 	sub := &subscription{
 		handler: h, table: s.tables[h.Table], store: s.store, form: form, module: module,
@@ -112,7 +112,7 @@ func (s *Service) subscribe(h *config.Handler, form *forms.Lease, module *engine
 		})
 	}}
 	sub.settler = &settler{
-		form: form, log: log, now: time.Now, lease: h.Lease, counters: &sub.counters, tick: sub.compareClocks,
+		form: form, log: log, now: time.Now, counters: &sub.counters, tick: sub.compareClocks,
 		arrived: make(chan struct{}, 1), answered: make(chan struct{}, 1),
 	}
 	return sub

@@ -19,10 +19,9 @@ const (
 // settler is one subscription's only writer about rows in hand: it settles them in groups, and
 // extends their leases each half lease.
 type settler struct {
-	form     *forms.Lease
+	form     forms.Form
 	log      *slog.Logger
 	now      func() time.Time
-	lease    time.Duration
 	counters *counters
 	// tick runs at each extension round.
 	tick func(ctx context.Context)
@@ -83,7 +82,7 @@ func signal(c chan struct{}) {
 // run settles and extends. Once finish is closed it returns as soon as no row is in hand; when ctx
 // ends it returns at once.
 func (s *settler) run(ctx context.Context, finish <-chan struct{}) {
-	extend := time.NewTicker(s.lease / 2)
+	extend := time.NewTicker(s.form.KeepEvery())
 	defer extend.Stop()
 	for {
 		s.settle(ctx)

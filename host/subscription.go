@@ -21,7 +21,7 @@ type subscription struct {
 	handler  *config.Handler
 	table    *dialect.Table
 	store    store.Store
-	form     *forms.Lease
+	form     forms.Form
 	module   *engine.Module
 	settings engine.Settings
 	policy   policy
