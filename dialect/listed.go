@@ -125,14 +125,32 @@ func (l *Listed) LeaseExtend(t *Table) Held {
 
 // LeaseFinish implements [Lease].
 func (l *Listed) LeaseFinish(t *Table) Held {
-	b := l.Builder()
-	if t.Has(ProcessedAt) {
-		b.Add("UPDATE ", l.Table(t), " SET ", l.Role(t, "", ProcessedAt), " = ", b.Bind(Now), ", ",
-			l.Role(t, "", LockedUntil), " = NULL")
-	} else {
-		b.Add("DELETE FROM ", l.Table(t))
+	if !t.Has(ProcessedAt) {
+		return Held{Lock: l.lock(t), Many: l.remove(t)}
 	}
+	b := l.Builder()
+	b.Add("UPDATE ", l.Table(t), " SET ", l.Role(t, "", ProcessedAt), " = ", b.Bind(Now), ", ",
+		l.Role(t, "", LockedUntil), " = NULL")
 	return Held{Lock: l.lock(t), Many: l.inList(b, t, "")}
+}
+
+// remove deletes the rows of a list. Where a small table is read as a whole, a plain DELETE waits for
+// every row that another session has locked, of the list or not (an UPDATE passes over those that it
+// would not change). So the rows are found by a read that waits for none, and deleted by their key.
+func (l *Listed) remove(t *Table) *Statement {
+	b := l.Builder()
+	if l.LockClause == "" {
+		b.Add("DELETE FROM ", l.Table(t))
+		return l.inList(b, t, "")
+	}
+	match := make([]string, len(t.ID))
+	for i, name := range t.ID {
+		match[i] = "q." + l.Quote(name) + " = h." + l.Quote(name)
+	}
+	b.Add("DELETE q FROM (SELECT ", l.IDs(t, ""), " FROM ", l.Table(t))
+	// The limit keeps the read a step of its own.
+	return l.inList(b, t, " LIMIT 18446744073709551615"+l.LockClause+") AS h STRAIGHT_JOIN "+l.Table(t)+
+		" AS q ON "+strings.Join(match, " AND "))
 }
 
 // LeaseReturn implements [Lease].

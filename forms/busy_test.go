@@ -54,18 +54,21 @@ func soon(t *testing.T) context.Context {
 // told from one that was lost, and settles when the lock is gone.
 func TestLockedRow(t *testing.T) {
 	changes := map[string]func(d *forms.Delivery) *forms.Settlement{
-		"finish":        finish,
-		"return":        back,
-		"move to group": func(d *forms.Delivery) *forms.Settlement { return &forms.Settlement{Delivery: d, Change: forms.MoveToGroup} },
-		"move to table": func(d *forms.Delivery) *forms.Settlement { return &forms.Settlement{Delivery: d, Change: forms.MoveToTable} },
+		"finish": finish,
+		"return": back,
+		"move to group": func(d *forms.Delivery) *forms.Settlement {
+			return &forms.Settlement{Delivery: d, Change: forms.MoveToGroup}
+		},
+		"move to table": func(d *forms.Delivery) *forms.Settlement {
+			return &forms.Settlement{Delivery: d, Change: forms.MoveToTable}
+		},
 	}
-	eachWithRowLocks(t, func(t *testing.T, db testdb.Database) {
-		for name, change := range changes {
-			t.Run(name, func(t *testing.T) {
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			eachWithRowLocks(t, func(t *testing.T, db testdb.Database) {
 				s, outside := open(t, db), open(t, db)
 				table := create(t, s, leased())
 				target := create(t, s, &dialect.Table{Name: "dead_letters", ID: table.ID, Roles: table.Roles})
-				t.Cleanup(func() { script(t, s, "DROP TABLE jobs, dead_letters") })
 				l := lease(t, s, table, func(o *forms.LeaseOptions) { o.DeadTable = target })
 				fill(t, s, table, 5)
 				deliveries := claim(t, l, 5)
@@ -82,19 +85,18 @@ func TestLockedRow(t *testing.T) {
 				extend(t, l, forms.Done, deliveries[1])
 				settle(t, l, forms.Done, change(deliveries[1]))
 			})
-		}
-	})
+		})
+	}
 }
 
 // TestLockedRowsAmongMany: what does not find its rows by key waits for rows of others, so the group
 // is as large as a planner may be tempted by.
 func TestLockedRowsAmongMany(t *testing.T) {
-	eachWithRowLocks(t, func(t *testing.T, db testdb.Database) {
-		for _, kind := range []string{"finish", "return", "move to group"} {
-			t.Run(kind, func(t *testing.T) {
+	for _, kind := range []string{"finish", "return", "move to group"} {
+		t.Run(kind, func(t *testing.T) {
+			eachWithRowLocks(t, func(t *testing.T, db testdb.Database) {
 				s, outside := open(t, db), open(t, db)
 				table := create(t, s, leased())
-				t.Cleanup(func() { script(t, s, "DROP TABLE jobs") })
 				l := lease(t, s, table)
 				fill(t, s, table, 620)
 				deliveries := claim(t, l, 600)
@@ -119,8 +121,8 @@ func TestLockedRowsAmongMany(t *testing.T) {
 					t.Errorf("claimed %d rows (%v), want the 18 that nobody has locked", len(more), err)
 				}
 			})
-		}
-	})
+		})
+	}
 }
 
 func busyAt(i, locked int) forms.State {

@@ -184,10 +184,18 @@ func claimed(t *dialect.Table) (string, []dialect.Output) {
 	return strings.Join(columns, ", "), outputs
 }
 
+// forRemoval and forUpdate are how strongly a statement locks its rows: an update of other columns
+// than the key passes beside the lock that a foreign key takes on its parent, such as that of a
+// handler that writes children of its row.
+const (
+	forRemoval = "UPDATE"
+	forUpdate  = "NO KEY UPDATE"
+)
+
 // held starts a statement about the rows of the arrays that still hold their tokens: it locks them
 // in key order and passes over those that another session has locked. The extra parameters become
-// columns of the same name, as text to be cast by the type they meet.
-func held(b *dialect.Builder, t *dialect.Table, extra ...array) {
+// columns of the same name, of the type that they meet.
+func held(b *dialect.Builder, t *dialect.Table, lock string, extra ...array) {
 	var arrays, names, keys, match []string
 	add := func(name string, p dialect.ParamName, part int, typeName string) {
 		arrays = append(arrays, b.BindPart(p, part)+"::"+typeName+"[]")
@@ -214,7 +222,7 @@ func held(b *dialect.Builder, t *dialect.Table, extra ...array) {
 	}
 	b.Add("WITH __held AS (SELECT ", strings.Join(kept, ", "), " FROM unnest(", strings.Join(arrays, ", "),
 		") WITH ORDINALITY AS h(", strings.Join(names, ", "), ", n) JOIN ", grammar.Table(t), " AS q ON ",
-		strings.Join(match, " AND "), " ORDER BY ", grammar.IDs(t, "q."), " FOR UPDATE OF q SKIP LOCKED)")
+		strings.Join(match, " AND "), " ORDER BY ", grammar.IDs(t, "q."), " FOR ", lock, " OF q SKIP LOCKED)")
 }
 
 // array is a parameter with a value for each row, of the type of the column that it meets.
@@ -247,7 +255,7 @@ func change(b *dialect.Builder, t *dialect.Table, set string) dialect.Held {
 // LeaseExtend implements [dialect.Lease].
 func (Dialect) LeaseExtend(t *dialect.Table) dialect.Held {
 	b := grammar.Builder()
-	held(b, t)
+	held(b, t, forUpdate)
 	column := quote(t.Roles[dialect.LockedUntil])
 	b.Add(" UPDATE ", grammar.Table(t), " AS q SET ", column, " = GREATEST(q.", column, ", ",
 		b.Bind(dialect.Expiry), ") FROM __held WHERE ", match(t), " RETURNING __held.n::text, q.", column, "::text")
@@ -258,11 +266,12 @@ func (Dialect) LeaseExtend(t *dialect.Table) dialect.Held {
 // LeaseFinish implements [dialect.Lease].
 func (Dialect) LeaseFinish(t *dialect.Table) dialect.Held {
 	b := grammar.Builder()
-	held(b, t)
 	if t.Has(dialect.ProcessedAt) {
+		held(b, t, forUpdate)
 		return change(b, t, quote(t.Roles[dialect.ProcessedAt])+" = "+b.Bind(dialect.Now)+", "+
 			quote(t.Roles[dialect.LockedUntil])+" = NULL")
 	}
+	held(b, t, forRemoval)
 	b.Add(" DELETE FROM ", grammar.Table(t), " AS q USING __held WHERE ", match(t), " RETURNING __held.n::text")
 	s := b.Statement(ordinal)
 	return dialect.Held{Many: &s}
@@ -302,7 +311,7 @@ func (Dialect) LeaseReturn(t *dialect.Table) dialect.Held {
 	if t.Has(dialect.RetryAfter) {
 		due = dialect.RetryAfter
 	}
-	held(b, t, append(kept(t, t.Column(dialect.Error).Type), array{dialect.Untils, t.Column(due).Type})...)
+	held(b, t, forUpdate, append(kept(t, t.Column(dialect.Error).Type), array{dialect.Untils, t.Column(due).Type})...)
 	lease, until := quote(t.Roles[dialect.LockedUntil]), "__held."+hidden(dialect.Untils)
 	set := lease + " = " + until
 	if t.Has(dialect.RetryAfter) {
@@ -315,7 +324,7 @@ func (Dialect) LeaseReturn(t *dialect.Table) dialect.Held {
 // LeaseMoveToGroup implements [dialect.Lease].
 func (Dialect) LeaseMoveToGroup(t *dialect.Table) dialect.Held {
 	b := grammar.Builder()
-	held(b, t, kept(t, t.Column(dialect.Error).Type)...)
+	held(b, t, forUpdate, kept(t, t.Column(dialect.Error).Type)...)
 	group := quote(t.Roles[dialect.Group])
 	set := group + " = " + b.Bind(dialect.Target) + ", " + quote(t.Roles[dialect.LockedUntil]) + " = NULL"
 	if t.Has(dialect.Origin) {
@@ -331,7 +340,7 @@ func (Dialect) LeaseMoveToGroup(t *dialect.Table) dialect.Held {
 // in both tables or in neither.
 func (Dialect) LeaseMoveToTable(t, target *dialect.Table) dialect.Held {
 	b := grammar.Builder()
-	held(b, t, kept(t, target.Column(dialect.Error).Type)...)
+	held(b, t, forRemoval, kept(t, target.Column(dialect.Error).Type)...)
 	own := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		own[i] = "q." + quote(c.Name)

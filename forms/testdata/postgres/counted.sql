@@ -33,7 +33,7 @@ UPDATE "jobs" SET "locked_until" = $1, "attempt" = CASE WHEN "attempt" < 2147483
 -- answers: id[0], token, attempt, payload
 
 -- extend
-WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[]) WITH ORDINALITY AS h(k0, token, count, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token AND q."attempt" = h.count ORDER BY q."id" FOR UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked_until" = GREATEST(q."locked_until", $4) FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text, q."locked_until"::text;
+WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[]) WITH ORDINALITY AS h(k0, token, count, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token AND q."attempt" = h.count ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked_until" = GREATEST(q."locked_until", $4) FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text, q."locked_until"::text;
 -- binds: ids[0], tokens, counts, expiry
 -- answers: ordinal, token
 
@@ -43,7 +43,7 @@ WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with ti
 -- answers: ordinal
 
 -- return
-WITH __held AS (SELECT h.k0, h.n, h.__restores, h.__reasons, h.__untils FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[], $4::integer[], $5::text[], $6::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, count, __restores, __reasons, __untils, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token AND q."attempt" = h.count ORDER BY q."id" FOR UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked_until" = __held.__untils, "attempt" = COALESCE(__held.__restores, q."attempt"), "error" = COALESCE(__held.__reasons, q."error") FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
+WITH __held AS (SELECT h.k0, h.n, h.__restores, h.__reasons, h.__untils FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[], $4::integer[], $5::text[], $6::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, count, __restores, __reasons, __untils, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token AND q."attempt" = h.count ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked_until" = __held.__untils, "attempt" = COALESCE(__held.__restores, q."attempt"), "error" = COALESCE(__held.__reasons, q."error") FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
 -- binds: ids[0], tokens, counts, restores, reasons, untils
 -- answers: ordinal
 

@@ -26,7 +26,7 @@ UPDATE "jobs" SET "locked_until" = $1 WHERE ctid = ANY(ARRAY(SELECT ctid FROM "j
 -- answers: id[0], token, payload
 
 -- extend
-WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token ORDER BY q."id" FOR UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked_until" = GREATEST(q."locked_until", $3) FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text, q."locked_until"::text;
+WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked_until" = GREATEST(q."locked_until", $3) FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text, q."locked_until"::text;
 -- binds: ids[0], tokens, expiry
 -- answers: ordinal, token
 
@@ -36,7 +36,7 @@ WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with ti
 -- answers: ordinal
 
 -- return
-WITH __held AS (SELECT h.k0, h.n, h.__untils FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, __untils, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token ORDER BY q."id" FOR UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked_until" = __held.__untils FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
+WITH __held AS (SELECT h.k0, h.n, h.__untils FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, __untils, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked_until" = __held.__untils FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
 -- binds: ids[0], tokens, untils
 -- answers: ordinal
 

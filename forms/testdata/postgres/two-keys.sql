@@ -35,7 +35,7 @@ UPDATE "My ""Jobs""" SET "Locked Until" = $1, "select" = CASE WHEN "select" < 21
 -- answers: id[0], id[1], token, attempt, group, payload
 
 -- extend
-WITH __held AS (SELECT h.k0, h.k1, h.n FROM unnest($1::bigint[], $2::bigint[], $3::timestamp with time zone[], $4::integer[]) WITH ORDINALITY AS h(k0, k1, token, count, n) JOIN "My ""Jobs""" AS q ON q."tenant" = h.k0 AND q."order" = h.k1 AND q."Locked Until" = h.token AND q."select" = h.count ORDER BY q."tenant", q."order" FOR UPDATE OF q SKIP LOCKED) UPDATE "My ""Jobs""" AS q SET "Locked Until" = GREATEST(q."Locked Until", $5) FROM __held WHERE q."tenant" = __held.k0 AND q."order" = __held.k1 RETURNING __held.n::text, q."Locked Until"::text;
+WITH __held AS (SELECT h.k0, h.k1, h.n FROM unnest($1::bigint[], $2::bigint[], $3::timestamp with time zone[], $4::integer[]) WITH ORDINALITY AS h(k0, k1, token, count, n) JOIN "My ""Jobs""" AS q ON q."tenant" = h.k0 AND q."order" = h.k1 AND q."Locked Until" = h.token AND q."select" = h.count ORDER BY q."tenant", q."order" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "My ""Jobs""" AS q SET "Locked Until" = GREATEST(q."Locked Until", $5) FROM __held WHERE q."tenant" = __held.k0 AND q."order" = __held.k1 RETURNING __held.n::text, q."Locked Until"::text;
 -- binds: ids[0], ids[1], tokens, counts, expiry
 -- answers: ordinal, token
 
@@ -45,12 +45,12 @@ WITH __held AS (SELECT h.k0, h.k1, h.n FROM unnest($1::bigint[], $2::bigint[], $
 -- answers: ordinal
 
 -- return
-WITH __held AS (SELECT h.k0, h.k1, h.n, h.__restores, h.__untils FROM unnest($1::bigint[], $2::bigint[], $3::timestamp with time zone[], $4::integer[], $5::integer[], $6::timestamp with time zone[]) WITH ORDINALITY AS h(k0, k1, token, count, __restores, __untils, n) JOIN "My ""Jobs""" AS q ON q."tenant" = h.k0 AND q."order" = h.k1 AND q."Locked Until" = h.token AND q."select" = h.count ORDER BY q."tenant", q."order" FOR UPDATE OF q SKIP LOCKED) UPDATE "My ""Jobs""" AS q SET "Locked Until" = __held.__untils, "select" = COALESCE(__held.__restores, q."select") FROM __held WHERE q."tenant" = __held.k0 AND q."order" = __held.k1 RETURNING __held.n::text;
+WITH __held AS (SELECT h.k0, h.k1, h.n, h.__restores, h.__untils FROM unnest($1::bigint[], $2::bigint[], $3::timestamp with time zone[], $4::integer[], $5::integer[], $6::timestamp with time zone[]) WITH ORDINALITY AS h(k0, k1, token, count, __restores, __untils, n) JOIN "My ""Jobs""" AS q ON q."tenant" = h.k0 AND q."order" = h.k1 AND q."Locked Until" = h.token AND q."select" = h.count ORDER BY q."tenant", q."order" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "My ""Jobs""" AS q SET "Locked Until" = __held.__untils, "select" = COALESCE(__held.__restores, q."select") FROM __held WHERE q."tenant" = __held.k0 AND q."order" = __held.k1 RETURNING __held.n::text;
 -- binds: ids[0], ids[1], tokens, counts, restores, untils
 -- answers: ordinal
 
 -- move to group
-WITH __held AS (SELECT h.k0, h.k1, h.n, h.__restores FROM unnest($1::bigint[], $2::bigint[], $3::timestamp with time zone[], $4::integer[], $5::integer[]) WITH ORDINALITY AS h(k0, k1, token, count, __restores, n) JOIN "My ""Jobs""" AS q ON q."tenant" = h.k0 AND q."order" = h.k1 AND q."Locked Until" = h.token AND q."select" = h.count ORDER BY q."tenant", q."order" FOR UPDATE OF q SKIP LOCKED) UPDATE "My ""Jobs""" AS q SET "group" = $6, "Locked Until" = NULL, "select" = COALESCE(__held.__restores, q."select") FROM __held WHERE q."tenant" = __held.k0 AND q."order" = __held.k1 RETURNING __held.n::text;
+WITH __held AS (SELECT h.k0, h.k1, h.n, h.__restores FROM unnest($1::bigint[], $2::bigint[], $3::timestamp with time zone[], $4::integer[], $5::integer[]) WITH ORDINALITY AS h(k0, k1, token, count, __restores, n) JOIN "My ""Jobs""" AS q ON q."tenant" = h.k0 AND q."order" = h.k1 AND q."Locked Until" = h.token AND q."select" = h.count ORDER BY q."tenant", q."order" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "My ""Jobs""" AS q SET "group" = $6, "Locked Until" = NULL, "select" = COALESCE(__held.__restores, q."select") FROM __held WHERE q."tenant" = __held.k0 AND q."order" = __held.k1 RETURNING __held.n::text;
 -- binds: ids[0], ids[1], tokens, counts, restores, target
 -- answers: ordinal
 
