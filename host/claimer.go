@@ -22,6 +22,9 @@ type claimer struct {
 	sub *subscription
 	// fixed is the size of a claim where it is configured, 0 for automatic.
 	fixed int
+	// statements outlives the claimer's own context: a claim that is cut off on its way may have taken
+	// rows that nobody would know of until their leases end.
+	statements context.Context
 
 	// rate is the calls that end in a second, smoothed, as of the mark.
 	rate       float64
@@ -98,7 +101,7 @@ func (c *claimer) run(ctx context.Context) {
 			c.wait(ctx, s.handler.PollInterval, s.queue.need)
 			continue
 		}
-		rows, err := s.form.Claim(ctx, limit, ahead)
+		rows, err := c.claim(limit, ahead)
 		if err != nil {
 			if ctx.Err() == nil {
 				pause := retry.NextBackOff()
@@ -112,6 +115,13 @@ func (c *claimer) run(ctx context.Context) {
 		s.start(rows)
 		c.after(ctx, len(rows), limit, ahead)
 	}
+}
+
+// claim takes rows. An answer that comes after their leases have ended is not waited for.
+func (c *claimer) claim(limit int, ahead bool) ([]*forms.Delivery, error) {
+	ctx, cancel := context.WithTimeout(c.statements, max(c.sub.handler.Lease, answerTimeout))
+	defer cancel()
+	return c.sub.form.Claim(ctx, limit, ahead)
 }
 
 // after decides when the next claim is due: at once after a full one, and otherwise when the poll
@@ -160,7 +170,7 @@ func (c *claimer) wait(ctx context.Context, pause time.Duration, signals <-chan 
 	}
 }
 
-// start hands claimed rows to the threads.
+// start hands claimed rows to the threads, or gives them back where the threads are on their way home.
 func (s *subscription) start(rows []*forms.Delivery) {
 	if len(rows) == 0 {
 		return

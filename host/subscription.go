@@ -56,20 +56,24 @@ func (s *subscription) run(ctx context.Context, drain time.Duration, abort <-cha
 	defer interrupt()
 	settlements, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
+	claiming, cutClaims := context.WithCancel(context.WithoutCancel(ctx))
+	defer cutClaims()
 
 	finish := make(chan struct{})
 	settling.Go(func() { s.settler.run(settlements, finish) })
 	for range s.handler.Threads {
 		threads.Go(func() { (&thread{sub: s}).run(guests) })
 	}
-	claims.Go(func() { (&claimer{sub: s, fixed: s.handler.Claim}).run(ctx) })
+	claims.Go(func() { (&claimer{sub: s, fixed: s.handler.Claim, statements: claiming}).run(ctx) })
 
 	<-ctx.Done()
 	close(s.stopping)
-	claims.Wait()
 	for _, t := range s.queue.close() {
 		s.giveBack(t)
 	}
+	waitFor(&claims, answerTimeout, abort)
+	cutClaims()
+	claims.Wait()
 	var err error
 	if !waitFor(&threads, drain, abort) {
 		s.log.Warn("handlers are interrupted: the drain is over before they are")
