@@ -40,6 +40,9 @@ type Schema struct {
 	Table string
 	// Index creates the index that a claim in the table's form walks.
 	Index string
+	// GroupIndex creates the index by which a FIFO claim sees that a group is in work; empty for
+	// other tables.
+	GroupIndex string
 }
 
 // Selection says which rows a subscription claims, and how.

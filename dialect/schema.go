@@ -36,7 +36,11 @@ func (g *Grammar) Schema(t *Table, types Types) Schema {
 		lines = append(lines, "PRIMARY KEY ("+g.IDs(t, "")+")")
 	}
 	create := "CREATE TABLE " + g.Table(t) + " (\n  " + strings.Join(lines, ",\n  ") + "\n)" + types.Suffix
-	return Schema{Table: create, Index: g.Index(described, types.MaxName)}
+	schema := Schema{Table: create, Index: g.Index(described, types.MaxName)}
+	if t.FIFO && t.Has(LockedUntil) {
+		schema.GroupIndex = g.index(t, "_group_idx", types.MaxName, g.Role(t, "", Group)+", "+g.Role(t, "", LockedUntil))
+	}
+	return schema
 }
 
 // Index is the CREATE INDEX of the order in which a described table's rows are claimed.
@@ -48,12 +52,15 @@ func (g *Grammar) Index(t *Table, maxName int) string {
 	if t.Has(ProcessedAt) {
 		columns = append(columns, g.Role(t, "", ProcessedAt))
 	}
-	const suffix = "_claim_idx"
+	return g.index(t, "_claim_idx", maxName, strings.Join(append(columns, g.Order(t)), ", "))
+}
+
+// index is the CREATE INDEX of columns under a name that the database can keep.
+func (g *Grammar) index(t *Table, suffix string, maxName int, columns string) string {
 	name := t.Name
 	for len(name)+len(suffix) > maxName {
 		name = name[:len(name)-1]
 	}
 	name = strings.ToValidUTF8(name, "")
-	return "CREATE INDEX " + g.Quote(name+suffix) + " ON " + g.Table(t) + " (" +
-		strings.Join(append(columns, g.Order(t)), ", ") + ")"
+	return "CREATE INDEX " + g.Quote(name+suffix) + " ON " + g.Table(t) + " (" + columns + ")"
 }

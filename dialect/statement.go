@@ -28,6 +28,9 @@ const (
 	GroupName ParamName = "group"
 	// Except is a group that a subscription to all groups leaves out.
 	Except ParamName = "except"
+	// After is the last group that was looked at, and Page how many are to be looked at next.
+	After ParamName = "after"
+	Page  ParamName = "page"
 	// Cap is the subscription's max_attempts.
 	Cap ParamName = "cap"
 	// Target is the group that a dead letter moves to.

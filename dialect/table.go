@@ -109,6 +109,8 @@ type Table struct {
 	ID []string
 	// Roles names the column of each role that the table has.
 	Roles map[Role]string
+	// FIFO tables keep one row of a group in work at a time, in claim order.
+	FIFO bool
 	// Columns are the table's columns in its own order, as [Dialect.Describe] answered.
 	Columns []Column
 	// Partitioned tables have no row addresses that are unique in the whole table.

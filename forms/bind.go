@@ -14,8 +14,10 @@ type bind struct {
 	now    time.Time
 	expiry time.Time
 	limit  int
-	rows   []*Settlement
-	one    *Settlement
+	// group is the group of a FIFO claim, after the last one that was looked at.
+	group, after string
+	rows         []*Settlement
+	one          *Settlement
 }
 
 // arguments are the values of a statement's placeholders; those of a list follow where it has one,
@@ -50,7 +52,14 @@ func (b *bind) value(p dialect.Param) any {
 	case dialect.Limit:
 		return int64(b.limit)
 	case dialect.GroupName:
+		if b.group != "" {
+			return b.group
+		}
 		return o.Group
+	case dialect.After:
+		return b.after
+	case dialect.Page:
+		return int64(b.limit)
 	case dialect.Except:
 		return o.Except[p.Part]
 	case dialect.Cap:

@@ -49,6 +49,8 @@ type Options struct {
 	// DeadGroup or DeadTable is where dead letters go; neither means that none are made.
 	DeadGroup string
 	DeadTable *dialect.Table
+	// FIFO keeps one row of a group in work at a time, in claim order.
+	FIFO bool
 	// Now is the host's clock.
 	Now func() time.Time
 }

@@ -31,6 +31,8 @@ func TestGoldens(t *testing.T) {
 			dialect.Attempt, dialect.Error)}},
 		{"grouped", leased()},
 		{"every-role", everyRole()},
+		{"fifo", &dialect.Table{Name: "jobs", ID: []string{"id"}, FIFO: true, Roles: roles(dialect.Group, dialect.RetryAfter,
+			dialect.ProcessedAt, dialect.LockedUntil, dialect.Payload)}},
 		{"two-keys", &dialect.Table{Name: `My "Jobs"`, ID: []string{"tenant", "order"}, Roles: map[dialect.Role]string{
 			dialect.LockedUntil: "Locked Until", dialect.Attempt: "select", dialect.Payload: "payload", dialect.Group: "group"}}},
 	}
@@ -53,18 +55,23 @@ func checkGolden(t *testing.T, s store.Store, database, name string, table *dial
 	schema := d.Schema(table)
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s;\n\n%s;\n", schema.Table, schema.Index)
+	if schema.GroupIndex != "" {
+		fmt.Fprintf(&text, "\n%s;\n", schema.GroupIndex)
+	}
 	statements := []forms.Named{
 		{Name: "describe", Statement: d.Describe(table)},
 		{Name: "clock", Statement: d.Clock()},
 		{Name: "insert", Statement: d.Insert(table, writable(table))},
 		{Name: "count", Statement: d.Count(table, dialect.Selection{})},
 	}
-	one := lease(t, s, table, func(o *forms.LeaseOptions) { o.MaxAttempts, o.DeadTable = capOf(table), target })
+	one := lease(t, s, table, func(o *forms.LeaseOptions) { o.MaxAttempts, o.DeadTable, o.FIFO = capOf(table), target, table.FIFO })
 	statements = append(statements, one.Statements()...)
 	if table.Has(dialect.Group) {
-		all := lease(t, s, table, func(o *forms.LeaseOptions) { o.AllGroups, o.Except = true, []string{"dead", "late"} })
-		for _, n := range all.Statements()[:1] {
-			statements = append(statements, forms.Named{Name: n.Name + " of all groups", Statement: n.Statement})
+		all := lease(t, s, table, func(o *forms.LeaseOptions) { o.AllGroups, o.Except, o.FIFO = true, []string{"dead", "late"}, table.FIFO })
+		for _, n := range all.Statements() {
+			if n.Name == "claim" || n.Name == "groups" || n.Name == "next groups" {
+				statements = append(statements, forms.Named{Name: n.Name + " of all groups", Statement: n.Statement})
+			}
 		}
 	}
 	for _, n := range statements {

@@ -24,6 +24,8 @@ type Lease struct {
 	extend dialect.Held
 	change [changeCount]dialect.Held
 	held   dialect.Statement
+	// fifo is set for a table whose groups keep their order.
+	fifo *fifo
 }
 
 // NewLease builds the statements of a subscription. It fails where the dialect has no lease form.
@@ -51,6 +53,12 @@ func NewLease(s store.Store, o Options) (*Lease, error) {
 	}
 	if o.DeadTable != nil {
 		l.change[MoveToTable] = d.LeaseMoveToTable(t, o.DeadTable)
+	}
+	if o.FIFO {
+		var err error
+		if l.fifo, err = newFIFO(&l.source); err != nil {
+			return nil, err
+		}
 	}
 	return l, nil
 }
@@ -85,6 +93,13 @@ func (l *Lease) Statements() []Named {
 		held(name, &l.change[change])
 	}
 	add("held", &l.held)
+	if l.fifo != nil {
+		add("groups", &l.fifo.firstGroups)
+		add("next groups", &l.fifo.nextGroups)
+		add("lock group", l.fifo.lock)
+		add("unlock group", l.fifo.unlock)
+		claim("claim head", &l.fifo.head)
+	}
 	return list
 }
 

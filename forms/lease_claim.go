@@ -20,7 +20,11 @@ func (l *Lease) Claim(ctx context.Context, limit int, ahead bool) ([]*Delivery, 
 	var batch *claimed
 	var err error
 	for range tries {
-		batch, err = l.claimOnce(ctx, statements, limit)
+		if l.fifo != nil {
+			batch, err = l.claimHeads(ctx, limit)
+		} else {
+			batch, err = l.claimOnce(ctx, statements, limit)
+		}
 		if err == nil || l.store.Failure(err) != store.Transient {
 			break
 		}
@@ -28,7 +32,7 @@ func (l *Lease) Claim(ctx context.Context, limit int, ahead bool) ([]*Delivery, 
 	if err != nil {
 		return nil, fmt.Errorf("claim from %s: %w", l.table, err)
 	}
-	if !statements.Ordered {
+	if !statements.Ordered && l.fifo == nil {
 		slices.SortStableFunc(batch.rows, l.claimOrder)
 	}
 	deliveries := make([]*Delivery, len(batch.rows))
@@ -38,40 +42,55 @@ func (l *Lease) Claim(ctx context.Context, limit int, ahead bool) ([]*Delivery, 
 	return deliveries, nil
 }
 
-func (l *Lease) claimOnce(ctx context.Context, c *dialect.LeaseClaim, limit int) (*claimed, error) {
-	now := l.options.Now()
-	b := &bind{source: &l.source, now: now, expiry: l.expiry(now), limit: limit}
-	batch := &claimed{source: &l.source, expires: now.Add(l.options.Lease)}
-	if c.Stamp != nil {
-		return batch, l.claimInSteps(ctx, c, b, batch)
+func (l *Lease) claimOnce(ctx context.Context, c *dialect.LeaseClaim, limit int) (batch *claimed, err error) {
+	b, batch := l.newClaim(limit)
+	if c.Stamp == nil {
+		return batch, l.take(ctx, l.store, c, b, batch)
 	}
-	return batch, l.store.Query(ctx, &c.Take, 0, b.arguments(&c.Take, 0), batch.read(&c.Take, true))
-}
-
-// claimInSteps locks and reads the rows, stamps them, and reads back what the lease column made of
-// the expiry.
-func (l *Lease) claimInSteps(ctx context.Context, c *dialect.LeaseClaim, b *bind, batch *claimed) (err error) {
 	tx, err := l.store.Begin(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, tx.Rollback()) }()
-	if err := tx.Query(ctx, &c.Take, 0, b.arguments(&c.Take, 0), batch.read(&c.Take, false)); err != nil {
+	if err := l.take(ctx, tx, c, b, batch); err != nil || len(batch.rows) == 0 {
+		return batch, err
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return nil, fmt.Errorf("commit: %w", err)
+	}
+	return batch, nil
+}
+
+// newClaim reads "now" once: what is due, which leases have ended and the new expiry all start from it.
+func (l *Lease) newClaim(limit int) (*bind, *claimed) {
+	now := l.options.Now()
+	return &bind{source: &l.source, now: now, expiry: l.expiry(now), limit: limit},
+		&claimed{source: &l.source, expires: now.Add(l.options.Lease)}
+}
+
+// take runs a claim's statements and adds the rows that it took to the batch. In a claim of several
+// steps it locks and reads the rows, stamps them, and reads back what the lease column made of the
+// expiry.
+func (l *Lease) take(ctx context.Context, w writer, c *dialect.LeaseClaim, b *bind, batch *claimed) error {
+	before := len(batch.rows)
+	counted := c.Stamp == nil
+	if err := w.Query(ctx, &c.Take, 0, b.arguments(&c.Take, 0), batch.read(&c.Take, counted)); err != nil {
 		return err
 	}
-	if len(batch.rows) == 0 {
+	rows := batch.rows[before:]
+	if counted || len(rows) == 0 {
 		return nil
 	}
-	b.rows = make([]*Settlement, len(batch.rows))
-	for i, row := range batch.rows {
+	b.rows = make([]*Settlement, len(rows))
+	for i, row := range rows {
 		b.rows[i] = &Settlement{Delivery: row.delivery}
 	}
 	n := listLength(len(b.rows))
-	if _, err := tx.Exec(ctx, c.Stamp, n, b.arguments(c.Stamp, n)); err != nil {
+	if _, err := w.Exec(ctx, c.Stamp, n, b.arguments(c.Stamp, n)); err != nil {
 		return err
 	}
 	token := ""
-	err = tx.Query(ctx, c.Reread, 1, b.arguments(c.Reread, 1), func(v [][]byte) error {
+	err := w.Query(ctx, c.Reread, 1, b.arguments(c.Reread, 1), func(v [][]byte) error {
 		token = string(v[len(l.columns)])
 		return nil
 	})
@@ -81,10 +100,7 @@ func (l *Lease) claimInSteps(ctx context.Context, c *dialect.LeaseClaim, b *bind
 	if token == "" {
 		return errors.New("a stamped row is not there to be read back")
 	}
-	if err := tx.Commit(ctx); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	for _, row := range batch.rows {
+	for _, row := range rows {
 		row.delivery.token = token
 	}
 	return nil

@@ -1,9 +1,12 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,15 +25,17 @@ type checker struct {
 }
 
 func (c *checker) add(line int, key, what, remedy string) {
+	// A problem is one line, whatever a driver has to say.
+	what = strings.Join(strings.Fields(what), " ")
 	c.problems = append(c.problems, config.Problem{File: c.config.Path, Line: line, Key: key, What: what, Remedy: remedy})
 }
 
 func (c *checker) table(t *config.Table, key, what, remedy string) {
-	c.add(t.Line, path("tables", t.Key, key), what, remedy)
+	c.add(t.LineOf(key), path("tables", t.Key, key), what, remedy)
 }
 
 func (c *checker) handler(h *config.Handler, key, what, remedy string) {
-	c.add(h.Line, path("handlers", h.Name, key), what, remedy)
+	c.add(h.LineOf(key), path("handlers", h.Name, key), what, remedy)
 }
 
 func path(section, name, key string) string {
@@ -40,11 +45,12 @@ func path(section, name, key string) string {
 	return section + "." + name + key
 }
 
-// err is what was found, or nil.
+// err is what was found, in the file's order, or nil.
 func (c *checker) err() error {
 	if len(c.problems) == 0 {
 		return nil
 	}
+	slices.SortStableFunc(c.problems, func(a, b config.Problem) int { return cmp.Compare(a.Line, b.Line) })
 	return c.problems
 }
 
@@ -54,7 +60,7 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 	if t == nil {
 		return nil // reported with the table
 	}
-	o := forms.Options{Table: t, Group: h.Group, Lease: h.Lease, MaxAttempts: int64(h.MaxAttempts), Now: now}
+	o := forms.Options{Table: t, Group: h.Group, Lease: h.Lease, MaxAttempts: int64(h.MaxAttempts), FIFO: h.Table.FIFO, Now: now}
 	if h.Group == config.EveryGroup {
 		o.Group, o.AllGroups, o.Except = "", true, deadGroups(c.config, h.Table)
 	}

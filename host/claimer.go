@@ -15,6 +15,8 @@ const (
 	// aheadFor is how much work the waiting rows should be: enough to cover the claim of the next
 	// ones, and little enough that other processes are not kept from the rows.
 	aheadFor = 100 * time.Millisecond
+	// maxPause bounds the poll interval where waiting for it would be pointless.
+	maxPause = time.Second
 )
 
 // claimer takes rows for one subscription, as many as its threads will soon need.
@@ -44,6 +46,10 @@ func (c *claimer) plan() (limit int, ahead bool) {
 	if s.queue.threads() == 0 || s.settler.inHand() > 4*max(target, s.handler.Threads)+free {
 		return 0, false
 	}
+	if s.handler.Table.FIFO {
+		// A group's next row can be claimed only when its head is settled, so nothing can be ahead.
+		return free, false
+	}
 	if s.handler.MaxAttempts == 0 {
 		return max(free, c.short(waiting, target)), false
 	}
@@ -53,10 +59,19 @@ func (c *claimer) plan() (limit int, ahead bool) {
 	if free > 0 {
 		return free, false
 	}
-	if c.exactFirst || s.now().Sub(c.lastExact) > s.handler.PollInterval {
+	if c.exactFirst || s.now().Sub(c.lastExact) > min(s.handler.PollInterval, maxPause) {
 		return 0, false
 	}
 	return c.short(waiting, target), true
+}
+
+// pause is how long nothing is claimed where nothing calls for it. A service that ends when its queues
+// are empty has no reason to let the last look wait.
+func (s *subscription) pause() time.Duration {
+	if s.untilEmpty {
+		return min(s.handler.PollInterval, maxPause)
+	}
+	return s.handler.PollInterval
 }
 
 // short is how many rows are missing until the target waits; none before half of it is used up.
@@ -88,17 +103,13 @@ func (c *claimer) run(ctx context.Context) {
 	retry.InitialInterval = 100 * time.Millisecond
 	retry.MaxInterval = 10 * time.Second
 	for ctx.Err() == nil {
-		if s.skewed.Load() {
-			c.wait(ctx, s.handler.PollInterval, nil)
-			continue
-		}
-		if c.onlyFailures() {
-			c.wait(ctx, s.handler.PollInterval, s.wake)
+		if s.skewed.Load() || c.onlyFailures() {
+			c.wait(ctx, s.pause(), s.wake)
 			continue
 		}
 		limit, ahead := c.plan()
 		if limit == 0 {
-			c.wait(ctx, s.handler.PollInterval, s.queue.need)
+			c.wait(ctx, s.pause(), s.queue.need)
 			continue
 		}
 		rows, err := c.claim(limit, ahead)
@@ -141,7 +152,7 @@ func (c *claimer) after(ctx context.Context, got, limit int, ahead bool) {
 	} else {
 		s.emptyClaims.Store(0)
 	}
-	c.wait(ctx, s.handler.PollInterval, s.wake)
+	c.wait(ctx, s.pause(), s.wake)
 }
 
 // onlyFailures reports whether since the last look rows have only gone back to their places: claiming

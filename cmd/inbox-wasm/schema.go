@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/dialect/databases"
 	"github.com/inbox-wasm/inbox-wasm/forms"
 	"github.com/inbox-wasm/inbox-wasm/host"
@@ -45,7 +46,9 @@ func (p *program) printSchema(cfg *config.Config) error {
 	}
 	for _, t := range cfg.Tables {
 		s := d.Dialect.Schema(host.Declared(t))
-		fmt.Fprintf(p.stdout, "%s;\n\n%s;\n\n", s.Table, s.Index)
+		for _, sql := range statements(s) {
+			fmt.Fprintf(p.stdout, "%s;\n\n", sql)
+		}
 	}
 	return nil
 }
@@ -66,7 +69,7 @@ func (p *program) applySchema(ctx context.Context, cfg *config.Config) (err erro
 			return err
 		}
 		schema := s.Dialect().Schema(t)
-		for _, sql := range []string{schema.Table, schema.Index} {
+		for _, sql := range statements(schema) {
 			if err := s.Script(ctx, sql); err != nil {
 				return fmt.Errorf("create table %s: %w\n%s", t, err, sql)
 			}
@@ -74,4 +77,13 @@ func (p *program) applySchema(ctx context.Context, cfg *config.Config) (err erro
 		fmt.Fprintf(p.stdout, "table %s is created\n", t)
 	}
 	return nil
+}
+
+// statements are those of a schema, in order.
+func statements(s dialect.Schema) []string {
+	list := []string{s.Table, s.Index}
+	if s.GroupIndex != "" {
+		list = append(list, s.GroupIndex)
+	}
+	return list
 }

@@ -18,6 +18,7 @@ type Dialect struct{ *dialect.Listed }
 var (
 	_ dialect.Lease   = Dialect{}
 	_ dialect.RowLock = Dialect{}
+	_ dialect.Fifo    = Dialect{}
 )
 
 // New is the dialect.
@@ -158,6 +159,15 @@ func (d Dialect) LeaseClaim(t *dialect.Table, s dialect.Selection) dialect.Lease
 // RowLockClaim implements [dialect.RowLock].
 func (d Dialect) RowLockClaim(t *dialect.Table, s dialect.Selection) dialect.Statement {
 	b := d.Builder()
+	outputs := d.selectClaimed(b, t)
+	b.Add(" WHERE ")
+	d.Claimable(b, t, s)
+	b.Add(" ORDER BY ", d.Order(t), " LIMIT ", b.Bind(dialect.Limit), d.LockClause)
+	return b.Statement(outputs...)
+}
+
+// selectClaimed starts a claim: what it answers of each row.
+func (d Dialect) selectClaimed(b *dialect.Builder, t *dialect.Table) []dialect.Output {
 	b.Add("SELECT ", d.IDs(t, ""))
 	outputs := dialect.KeyOutputs(t)
 	for _, o := range dialect.ClaimedRoles(t) {
@@ -168,10 +178,8 @@ func (d Dialect) RowLockClaim(t *dialect.Table, s dialect.Selection) dialect.Sta
 		b.Add(", ", column)
 		outputs = append(outputs, dialect.Output{Field: o.Field})
 	}
-	b.Add(" FROM ", d.Table(t), " WHERE ")
-	d.Claimable(b, t, s)
-	b.Add(" ORDER BY ", d.Order(t), " LIMIT ", b.Bind(dialect.Limit), d.LockClause)
-	return b.Statement(outputs...)
+	b.Add(" FROM ", d.Table(t))
+	return outputs
 }
 
 // Schema implements [dialect.Dialect].

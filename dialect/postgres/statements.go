@@ -31,6 +31,7 @@ var grammar = dialect.Grammar{
 var (
 	_ dialect.Lease   = Dialect{}
 	_ dialect.RowLock = Dialect{}
+	_ dialect.Fifo    = Dialect{}
 )
 
 // Name implements [dialect.Dialect].

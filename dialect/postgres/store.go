@@ -111,6 +111,15 @@ func (s *Store) Begin(ctx context.Context) (store.Tx, error) {
 	return &transaction{session: session{tx.Conn()}, tx: tx}, nil
 }
 
+// Hold implements [store.Store].
+func (s *Store) Hold(ctx context.Context) (store.Session, error) {
+	held, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, unsent{err}
+	}
+	return &heldSession{session: session{held.Conn()}, held: held}, nil
+}
+
 // Prepare implements [store.Store].
 func (s *Store) Prepare(ctx context.Context, st *dialect.Statement) error {
 	return s.with(ctx, func(c session) error {
@@ -232,6 +241,33 @@ func arrayText(list []any) string {
 		}
 	}
 	return string(append(text, '}'))
+}
+
+type heldSession struct {
+	session
+	held *pgxpool.Conn
+}
+
+// Begin implements [store.Session].
+func (h *heldSession) Begin(ctx context.Context) (store.Tx, error) {
+	tx, err := h.held.Begin(ctx)
+	if err != nil {
+		return nil, unsent{err}
+	}
+	return &transaction{session: h.session, tx: tx}, nil
+}
+
+// Release implements [store.Session].
+func (h *heldSession) Release() error {
+	h.held.Release()
+	return nil
+}
+
+// Close implements [store.Session].
+func (h *heldSession) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
+	defer cancel()
+	return h.held.Hijack().Close(ctx)
 }
 
 type transaction struct {

@@ -14,7 +14,10 @@ import (
 // itself, so nothing is passed over and nothing waits inside of one.
 type Dialect struct{ *dialect.Listed }
 
-var _ dialect.Lease = Dialect{}
+var (
+	_ dialect.Lease = Dialect{}
+	_ dialect.Fifo  = Dialect{}
+)
 
 // New is the dialect.
 func New() Dialect {
@@ -125,7 +128,13 @@ func (d Dialect) LeaseClaim(t *dialect.Table, s dialect.Selection) dialect.Lease
 	b.Add("UPDATE ", d.Table(t), " SET ", d.Stamped(b, t), " WHERE ", key, " IN (SELECT ", d.IDs(t, ""),
 		" FROM ", d.Table(t), " WHERE ")
 	d.Claimable(b, t, s)
-	b.Add(" ORDER BY ", d.Order(t), " LIMIT ", b.Bind(dialect.Limit), ") RETURNING ", d.IDs(t, ""))
+	b.Add(" ORDER BY ", d.Order(t), " LIMIT ", b.Bind(dialect.Limit), ")")
+	return dialect.LeaseClaim{Take: b.Statement(d.returning(b, t)...)}
+}
+
+// returning ends a claim: what it answers of each row.
+func (d Dialect) returning(b *dialect.Builder, t *dialect.Table) []dialect.Output {
+	b.Add(" RETURNING ", d.IDs(t, ""))
 	outputs := dialect.KeyOutputs(t)
 	for _, o := range dialect.ClaimedRoles(t) {
 		column := d.Role(t, "", o.Role)
@@ -136,7 +145,7 @@ func (d Dialect) LeaseClaim(t *dialect.Table, s dialect.Selection) dialect.Lease
 		b.Add(", ", column)
 		outputs = append(outputs, dialect.Output{Field: o.Field})
 	}
-	return dialect.LeaseClaim{Take: b.Statement(outputs...)}
+	return outputs
 }
 
 // Schema implements [dialect.Dialect]. AUTOINCREMENT keeps a key from being given to a new row while

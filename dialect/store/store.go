@@ -29,12 +29,26 @@ type Tx interface {
 	Rollback() error
 }
 
+// Session is one connection of the pool, held until it is released or closed. It is used by one
+// goroutine at a time.
+type Session interface {
+	Conn
+	// Begin starts a transaction that will write.
+	Begin(ctx context.Context) (Tx, error)
+	// Release gives the connection back to the pool. What the session holds on the server stays held.
+	Release() error
+	// Close ends the session on the server, with everything that it holds there.
+	Close() error
+}
+
 // Store is one database. It is safe for concurrent use. As a Conn, each statement commits on its own.
 type Store interface {
 	Conn
 	Dialect() dialect.Dialect
 	// Begin starts a transaction that will write. It waits for a connection until ctx ends.
 	Begin(ctx context.Context) (Tx, error)
+	// Hold takes a connection out of the pool. It waits for one until ctx ends.
+	Hold(ctx context.Context) (Session, error)
 	// Prepare parses a statement on the server without running it.
 	Prepare(ctx context.Context, s *dialect.Statement) error
 	// Script runs statements that create tables, outside of any form.

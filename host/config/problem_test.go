@@ -196,7 +196,6 @@ func TestUnsupported(t *testing.T) {
 		{"[database]", `handler_url = "postgres://x@db/inbox"`, "database.handler_url"},
 		{"[tables.dead]", "payload = \"x\"\n[runtime]\nlisten_http = \"localhost:1\"\nhttp_token = \"t\"\n[tables.more]", "runtime.listen_http"},
 		{"[tables.dead]", "payload = \"x\"\n[runtime]\nlisten_http = \"localhost:1\"\nhttp_token = \"t\"\n[tables.more]", "runtime.http_token"},
-		{"[tables.jobs]", "fifo = true", "tables.jobs.fifo"},
 		{"[tables.jobs]", `isolation = "serializable"`, "tables.jobs.isolation"},
 		{"[tables.jobs]", `on_conflict = "x"`, "tables.jobs.on_conflict"},
 		{"[tables.jobs]", "processed_at = \"p\"\nretain = \"1h\"", "tables.jobs.retain"},

@@ -15,7 +15,7 @@ var unsupportedTables = []unsupported[*Table]{
 	{"advisory_lock", "", func(t *Table) bool { return t.AdvisoryLock != "" }},
 	{"lock", "", func(t *Table) bool { return t.Lock != "" }},
 	{"unlock", "", func(t *Table) bool { return t.Unlock != "" }},
-	{"fifo", "", func(t *Table) bool { return t.FIFO }},
+	{"fifo", "fifo in the row lock form is ", func(t *Table) bool { return t.FIFO && t.LockedUntil == "" }},
 	{"clock", "", func(t *Table) bool { return t.Clock != "system" }},
 	{"isolation", "", func(t *Table) bool { return t.Isolation != "" }},
 	{"mode", "", func(t *Table) bool { return t.Mode != "" }},

@@ -4,6 +4,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 
@@ -49,6 +50,15 @@ func (s *Store) Begin(ctx context.Context) (store.Tx, error) {
 		return nil, unsent{err}
 	}
 	return &transaction{conn: conn{tx}, tx: tx}, nil
+}
+
+// Hold implements [store.Store].
+func (s *Store) Hold(ctx context.Context) (store.Session, error) {
+	held, err := s.config.DB.Conn(ctx)
+	if err != nil {
+		return nil, unsent{err}
+	}
+	return &session{conn: conn{held}, held: held}, nil
 }
 
 // Prepare implements [store.Store].
@@ -152,6 +162,32 @@ func (c conn) ExecEach(ctx context.Context, s *dialect.Statement, args [][]any) 
 		}
 	}
 	return nil
+}
+
+type session struct {
+	conn
+	held *sql.Conn
+}
+
+// Begin implements [store.Session].
+func (s *session) Begin(ctx context.Context) (store.Tx, error) {
+	tx, err := s.held.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, unsent{err}
+	}
+	return &transaction{conn: conn{tx}, tx: tx}, nil
+}
+
+// Release implements [store.Session].
+func (s *session) Release() error { return s.held.Close() }
+
+// Close implements [store.Session]. A pool closes a connection that calls itself bad.
+func (s *session) Close() error {
+	err := s.held.Raw(func(any) error { return driver.ErrBadConn })
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
+		return nil
+	}
+	return err
 }
 
 type transaction struct {

@@ -1,0 +1,258 @@
+package forms_test
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/internal/testdb"
+)
+
+// ordered is a table whose groups keep their order.
+func ordered(t *testing.T, s store.Store) *dialect.Table {
+	t.Helper()
+	table := leased()
+	table.FIFO = true
+	create(t, s, table)
+	script(t, s, s.Dialect().Schema(table).GroupIndex)
+	return table
+}
+
+func fifoLease(t *testing.T, s store.Store, table *dialect.Table, change ...func(*forms.LeaseOptions)) *forms.Lease {
+	t.Helper()
+	return lease(t, s, table, append([]func(*forms.LeaseOptions){func(o *forms.LeaseOptions) { o.FIFO = true }}, change...)...)
+}
+
+func allGroups(o *forms.LeaseOptions) { o.Group, o.AllGroups, o.Except = "", true, []string{"dead"} }
+
+func TestFIFOTakesTheHeadAlone(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		table := ordered(t, s)
+		l := fifoLease(t, s, table)
+		fill(t, s, table, 3)
+		head := claimOne(t, l)
+		if got := string(head.Payload); got != "1" {
+			t.Fatalf("the head is %s", got)
+		}
+		if rest := claim(t, l, 10); len(rest) != 0 {
+			t.Fatalf("rows %s were claimed behind a head in work", payloads(rest))
+		}
+		settle(t, l, forms.Done, &forms.Settlement{Delivery: head})
+		if got := payloads(claim(t, l, 10)); got != "2" {
+			t.Fatalf("after the head came %q", got)
+		}
+	})
+}
+
+func TestFIFORetryKeepsTheHead(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		table := ordered(t, s)
+		l := fifoLease(t, s, table)
+		fill(t, s, table, 2)
+		settle(t, l, forms.Done, &forms.Settlement{Delivery: claimOne(t, l), Change: forms.Return})
+		again := claimOne(t, l)
+		if string(again.Payload) != "1" || again.Attempt != 2 {
+			t.Fatalf("after a retry came row %s, attempt %d", again.Payload, again.Attempt)
+		}
+	})
+}
+
+// A delayed head moves behind the rows that come due before it, and holds nobody up.
+func TestFIFODelayedHeadMovesBack(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		table := ordered(t, s)
+		l := fifoLease(t, s, table)
+		fill(t, s, table, 2)
+		settle(t, l, forms.Done, &forms.Settlement{Delivery: claimOne(t, l), Change: forms.Return, Until: time.Now().Add(time.Hour)})
+		second := claimOne(t, l)
+		if string(second.Payload) != "2" {
+			t.Fatalf("row %s came", second.Payload)
+		}
+		settle(t, l, forms.Done, &forms.Settlement{Delivery: second})
+		if rest := claim(t, l, 10); len(rest) != 0 {
+			t.Fatalf("row %s came before its time", payloads(rest))
+		}
+	})
+}
+
+// graphile/worker#254: a head that has spent its attempts frees its group.
+func TestFIFOSpentHeadFreesItsGroup(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		table := ordered(t, s)
+		l := fifoLease(t, s, table, func(o *forms.LeaseOptions) { o.MaxAttempts = 1 })
+		fill(t, s, table, 2)
+		settle(t, l, forms.Done, &forms.Settlement{Delivery: claimOne(t, l), Change: forms.MoveToGroup, Reason: "spent"})
+		if got := payloads(claim(t, l, 10)); got != "2" {
+			t.Fatalf("behind the dead letter came %q", got)
+		}
+	})
+}
+
+// A crash leaves the head held until its lease ends; then it is still the head.
+func TestFIFOCrashKeepsTheHead(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		table := ordered(t, s)
+		crashed := fifoLease(t, s, table, func(o *forms.LeaseOptions) {
+			o.Now = func() time.Time { return time.Now().Add(-time.Minute) }
+		})
+		fillAt(t, s, table, 2, time.Now().Add(-time.Hour))
+		claimOne(t, crashed)
+		again := claimOne(t, fifoLease(t, s, table))
+		if string(again.Payload) != "1" || again.Attempt != 2 {
+			t.Fatalf("after the crash came row %s, attempt %d", again.Payload, again.Attempt)
+		}
+	})
+}
+
+// fillAt is fill with rows that have been due since some time.
+func fillAt(t *testing.T, s store.Store, table *dialect.Table, n int, due time.Time) {
+	t.Helper()
+	fill(t, s, table, n)
+	d := s.Dialect()
+	script(t, s, fmt.Sprintf("UPDATE %s SET %s = '%s'", d.Quote(table.Name), d.Quote("retry_after"), d.FormatTime(due, 6)))
+}
+
+// A row that is committed late and sorts first waits while a row of its group is in work.
+func TestFIFOWaitsForARowThatWasCommittedFirst(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		table := ordered(t, s)
+		l := fifoLease(t, s, table)
+		fill(t, s, table, 1)
+		inWork := claimOne(t, l)
+		urgent := int64(-1)
+		write(t, s, table, forms.Message{Group: "g", Payload: []byte("first"), Priority: &urgent})
+		if rest := claim(t, l, 10); len(rest) != 0 {
+			t.Fatalf("row %s was claimed beside a row of its group", payloads(rest))
+		}
+		settle(t, l, forms.Done, &forms.Settlement{Delivery: inWork})
+		if got := payloads(claim(t, l, 10)); got != "first" {
+			t.Fatalf("then came %q", got)
+		}
+	})
+}
+
+func TestFIFOAllGroupsTakesOneHeadOfEach(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		table := ordered(t, s)
+		l := fifoLease(t, s, table, allGroups)
+		const groups, limit = 300, 40
+		var messages []forms.Message
+		for n := range 2 {
+			for g := range groups {
+				messages = append(messages, forms.Message{Group: fmt.Sprintf("g%03d", g), Payload: []byte(strconv.Itoa(n))})
+			}
+		}
+		write(t, s, table, append(messages, forms.Message{Group: "dead", Payload: []byte("dead")})...)
+		seen := map[string]bool{}
+		for len(seen) < groups {
+			rows := claim(t, l, limit)
+			if len(rows) == 0 {
+				t.Fatalf("claims ended after %d of %d groups", len(seen), groups)
+			}
+			for _, d := range rows {
+				if seen[d.Group] || string(d.Payload) != "0" || d.Group == "dead" {
+					t.Fatalf("row %s of group %s came, seen before: %v", d.Payload, d.Group, seen[d.Group])
+				}
+				seen[d.Group] = true
+			}
+		}
+		if rest := claim(t, l, limit); len(rest) != 0 {
+			t.Fatalf("%d rows were claimed of groups in work", len(rest))
+		}
+	})
+}
+
+// Several holders work on the groups of one table while rows arrive: the rows of a group never overlap
+// and keep their order.
+func TestFIFOKeepsOrderAcrossHolders(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		s := open(t, db)
+		table := ordered(t, s)
+		const groups, perGroup, holders = 10, 20, 4
+		var messages []forms.Message
+		for n := range perGroup {
+			for g := range groups {
+				messages = append(messages, forms.Message{Group: fmt.Sprintf("g%d", g), Payload: []byte(strconv.Itoa(n))})
+			}
+		}
+		write(t, s, table, messages...)
+		var mu sync.Mutex
+		inWork, next, done := map[string]bool{}, map[string]int{}, 0
+		begin := func(d *forms.Delivery) {
+			mu.Lock()
+			defer mu.Unlock()
+			if inWork[d.Group] {
+				t.Errorf("group %s has two rows in work", d.Group)
+			}
+			inWork[d.Group] = true
+			if want := strconv.Itoa(next[d.Group]); string(d.Payload) != want {
+				t.Errorf("group %s: row %s came, want %s", d.Group, d.Payload, want)
+			}
+			next[d.Group]++
+		}
+		finished := func(ds []*forms.Delivery) (all bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, d := range ds {
+				inWork[d.Group] = false
+				done++
+			}
+			return done == groups*perGroup
+		}
+		var work sync.WaitGroup
+		for range holders {
+			l := fifoLease(t, open(t, db), table, allGroups)
+			work.Go(func() {
+				for t.Context().Err() == nil && !t.Failed() {
+					rows, err := l.Claim(t.Context(), 3, false)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					settlements := make([]*forms.Settlement, len(rows))
+					for i, d := range rows {
+						begin(d)
+						settlements[i] = &forms.Settlement{Delivery: d}
+					}
+					all := finished(rows) // before the settlement: afterwards the next row may begin
+					for _, answer := range l.Settle(t.Context(), settlements) {
+						if answer.State != forms.Done {
+							t.Errorf("settlement: %v %v", answer.State, answer.Err)
+						}
+					}
+					if all {
+						return
+					}
+					mu.Lock()
+					over := done == groups*perGroup
+					mu.Unlock()
+					if over {
+						return
+					}
+				}
+			})
+		}
+		work.Wait()
+		if done != groups*perGroup {
+			t.Errorf("%d of %d rows were delivered", done, groups*perGroup)
+		}
+	})
+}
+
+func TestFIFONeedsAGroupInEveryRow(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		script(t, s, "CREATE TABLE jobs (id integer PRIMARY KEY, name varchar(40), locked_until "+
+			map[string]string{"PostgreSQL": "timestamptz", "MySQL": "datetime(6)", "SQLite": "text"}[s.Dialect().Name()]+", payload varchar(40))")
+		table := &dialect.Table{Name: "jobs", ID: []string{"id"}, FIFO: true, Roles: map[dialect.Role]string{
+			dialect.Group: "name", dialect.LockedUntil: "locked_until", dialect.Payload: "payload"}}
+		describe(t, s, table)
+		if _, err := forms.NewLease(s, forms.Options{Table: table, Group: "g", FIFO: true, Lease: time.Second, Now: time.Now}); err == nil {
+			t.Fatal("a group that may be NULL was accepted")
+		}
+	})
+}
