@@ -31,6 +31,13 @@ type Dialect interface {
 	// Count counts the rows that a selection reads: those held, those due, and all of them, in this
 	// order. The rest is delayed.
 	Count(t *Table, s Selection) Statement
+	// CheckVersion refuses a server that is too old, by its version in its own words.
+	CheckVersion(version string) error
+	// Indexes answers the columns of every index of the table: the index's name and a column's, in
+	// the index's order.
+	Indexes(t *Table) Statement
+	// ClaimIndex is the CREATE INDEX of the order in which a described table's rows are claimed.
+	ClaimIndex(t *Table) string
 	// Schema is the statements that create the table and its claim-order index.
 	Schema(t *Table) Schema
 }

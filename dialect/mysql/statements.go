@@ -181,27 +181,3 @@ func (d Dialect) selectClaimed(b *dialect.Builder, t *dialect.Table) []dialect.O
 	b.Add(" FROM ", d.Table(t))
 	return outputs
 }
-
-// Schema implements [dialect.Dialect].
-func (d Dialect) Schema(t *dialect.Table) dialect.Schema {
-	return d.Grammar.Schema(t, dialect.Types{
-		SingleID: "bigint NOT NULL AUTO_INCREMENT PRIMARY KEY",
-		PartID:   "bigint NOT NULL",
-		Roles: map[dialect.Role]string{
-			dialect.Group:        "varchar(191) NOT NULL",
-			dialect.Priority:     "int NOT NULL DEFAULT 0",
-			dialect.PartitionKey: "varchar(191)",
-			dialect.RetryAfter:   "datetime(6) NOT NULL DEFAULT (utc_timestamp(6))",
-			dialect.Attempt:      "int NOT NULL DEFAULT 1",
-			dialect.ProcessedAt:  "datetime(6)",
-			dialect.LockedUntil:  "datetime(6)",
-			dialect.Headers:      "json",
-			dialect.Payload:      "longblob NOT NULL",
-			dialect.Error:        "text",
-			dialect.Origin:       "varchar(191)",
-			dialect.CreatedAt:    "datetime(6) NOT NULL DEFAULT (utc_timestamp(6))",
-		},
-		Suffix:  " ENGINE=InnoDB DEFAULT CHARSET=utf8mb4",
-		MaxName: 64,
-	})
-}

@@ -2,6 +2,28 @@ package postgres
 
 import "github.com/inbox-wasm/inbox-wasm/dialect"
 
+// maxName is NAMEDATALEN - 1, in bytes.
+const maxName = 63
+
+// CheckVersion implements [dialect.Dialect]. 11 is the first with hashtextextended and identity columns that
+// can be overridden.
+func (Dialect) CheckVersion(version string) error {
+	return dialect.CheckVersion("PostgreSQL", version, "11")
+}
+
+// Indexes implements [dialect.Dialect]. An expression in an index has no column and is answered as
+// an empty name.
+func (Dialect) Indexes(t *dialect.Table) dialect.Statement {
+	return dialect.Statement{SQL: `SELECT c.relname::text, COALESCE(a.attname::text, '') FROM pg_index i ` +
+		`JOIN pg_class c ON c.oid = i.indexrelid ` +
+		`CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n) ` +
+		`LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum AND k.attnum > 0 ` +
+		`WHERE i.indrelid = to_regclass(` + literal(grammar.Table(t)) + `) AND i.indisvalid ORDER BY c.relname, k.n`}
+}
+
+// ClaimIndex implements [dialect.Dialect].
+func (Dialect) ClaimIndex(t *dialect.Table) string { return grammar.Index(t, maxName) }
+
 // Schema implements [dialect.Dialect].
 func (Dialect) Schema(t *dialect.Table) dialect.Schema {
 	return grammar.Schema(t, dialect.Types{
@@ -21,6 +43,6 @@ func (Dialect) Schema(t *dialect.Table) dialect.Schema {
 			dialect.Origin:       "text",
 			dialect.CreatedAt:    "timestamptz NOT NULL DEFAULT now()",
 		},
-		MaxName: 63,
+		MaxName: maxName,
 	})
 }

@@ -147,28 +147,3 @@ func (d Dialect) returning(b *dialect.Builder, t *dialect.Table) []dialect.Outpu
 	}
 	return outputs
 }
-
-// Schema implements [dialect.Dialect]. AUTOINCREMENT keeps a key from being given to a new row while
-// a dead letter still has it.
-func (d Dialect) Schema(t *dialect.Table) dialect.Schema {
-	const now = "DEFAULT (strftime('%Y-%m-%d %H:%M:%f000', 'now'))"
-	return d.Grammar.Schema(t, dialect.Types{
-		SingleID: "INTEGER PRIMARY KEY AUTOINCREMENT",
-		PartID:   "INTEGER NOT NULL",
-		Roles: map[dialect.Role]string{
-			dialect.Group:        "TEXT NOT NULL",
-			dialect.Priority:     "INTEGER NOT NULL DEFAULT 0",
-			dialect.PartitionKey: "TEXT",
-			dialect.RetryAfter:   "TEXT NOT NULL " + now,
-			dialect.Attempt:      "INTEGER NOT NULL DEFAULT 1",
-			dialect.ProcessedAt:  "TEXT",
-			dialect.LockedUntil:  "TEXT",
-			dialect.Headers:      "TEXT",
-			dialect.Payload:      "BLOB NOT NULL",
-			dialect.Error:        "TEXT",
-			dialect.Origin:       "TEXT",
-			dialect.CreatedAt:    "TEXT NOT NULL " + now,
-		},
-		MaxName: 128,
-	})
-}

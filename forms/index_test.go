@@ -1,0 +1,71 @@
+package forms_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+	"github.com/inbox-wasm/inbox-wasm/forms"
+)
+
+// procrastinate#393: a table without an index in claim order is named before it is large.
+func TestMissingIndexIsFoundAndItsRemedyHelps(t *testing.T) {
+	tables := map[string]*dialect.Table{
+		"minimal":    {Name: "jobs", ID: []string{"id"}, Roles: roles(dialect.LockedUntil, dialect.Payload)},
+		"grouped":    leased(),
+		"every role": everyRole(),
+		"two keys": {Name: `My "Jobs"`, ID: []string{"tenant", "order"}, Roles: map[dialect.Role]string{
+			dialect.LockedUntil: "Locked Until", dialect.Payload: "payload", dialect.Group: "group"}},
+	}
+	each(t, func(t *testing.T, s store.Store) {
+		for name, table := range tables {
+			t.Run(name, func(t *testing.T) {
+				script(t, s, s.Dialect().Schema(table).Table)
+				defer script(t, s, "DROP TABLE "+s.Dialect().Quote(table.Name))
+				describe(t, s, table)
+				create := missingIndex(t, s, table)
+				if name == "minimal" {
+					if create != "" {
+						t.Fatalf("the key is the claim order, and yet: %s", create)
+					}
+					return
+				}
+				if !strings.Contains(create, "CREATE INDEX") {
+					t.Fatalf("nothing is missing: %q", create)
+				}
+				script(t, s, create)
+				if create := missingIndex(t, s, table); create != "" {
+					t.Fatalf("the remedy does not help: %s", create)
+				}
+			})
+		}
+	})
+}
+
+func TestIndexInAnotherOrderDoesNotCount(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		table := leased()
+		script(t, s, s.Dialect().Schema(table).Table)
+		describe(t, s, table)
+		q := s.Dialect().Quote
+		script(t, s, "CREATE INDEX other ON jobs ("+q("priority")+", "+q("group")+", "+q("retry_after")+")")
+		script(t, s, "CREATE INDEX short ON jobs ("+q("group")+")")
+		if missingIndex(t, s, table) == "" {
+			t.Fatal("an index in another order was taken for the claim order's")
+		}
+		script(t, s, "CREATE INDEX fits ON jobs ("+q("group")+", "+q("priority")+", "+q("retry_after")+")")
+		if create := missingIndex(t, s, table); create != "" {
+			t.Fatalf("an index that fits was not seen: %s", create)
+		}
+	})
+}
+
+func missingIndex(t *testing.T, s store.Store, table *dialect.Table) string {
+	t.Helper()
+	create, err := forms.MissingIndex(t.Context(), s, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return create
+}
