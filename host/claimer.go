@@ -32,8 +32,6 @@ type claimer struct {
 	rate       float64
 	markTime   time.Time
 	markCalls  int64
-	progress   int64     // rows that had left their place when this was last looked at
-	retried    int64     // rows that had gone back to theirs
 	lastExact  time.Time // when rows on their last attempt could last be claimed
 	exactFirst bool      // a claim ahead came back short: only a claim for free threads tells whether the queue is empty
 }
@@ -103,7 +101,7 @@ func (c *claimer) run(ctx context.Context) {
 	retry.InitialInterval = 100 * time.Millisecond
 	retry.MaxInterval = 10 * time.Second
 	for ctx.Err() == nil {
-		if s.skewed.Load() || c.onlyFailures() {
+		if s.skewed.Load() {
 			c.wait(ctx, s.pause(), s.wake)
 			continue
 		}
@@ -153,15 +151,6 @@ func (c *claimer) after(ctx context.Context, got, limit int, ahead bool) {
 		s.emptyClaims.Store(0)
 	}
 	c.wait(ctx, s.pause(), s.wake)
-}
-
-// onlyFailures reports whether since the last look rows have only gone back to their places: claiming
-// them again at once would spin.
-func (c *claimer) onlyFailures() bool {
-	progress, retried := c.sub.counters.progress(), c.sub.counters.outcomes[retried].Load()
-	only := progress == c.progress && retried > c.retried
-	c.progress, c.retried = progress, retried
-	return only
 }
 
 // wait returns after the pause, on a signal, or when a settlement has made room for a full queue's

@@ -71,17 +71,6 @@ func (c *counters) read() Counts {
 	}
 }
 
-// progress is the number of rows that left their place in the queue.
-func (c *counters) progress() int64 {
-	n := c.lost.Load()
-	for o := range outcomeCount {
-		if o != retried {
-			n += c.outcomes[o].Load()
-		}
-	}
-	return n
-}
-
 // Report is what a handler has done, and what waits for it.
 type Report struct {
 	Handler string `json:"handler"`

@@ -21,17 +21,18 @@ type policy struct {
 
 // settle decides what becomes of a delivery.
 func (p *policy) settle(d *forms.Delivery, r *engine.Result) (forms.Settlement, outcome) {
+	reason := r.Failure.String() + ": " + r.Reason
 	switch r.Failure {
 	case engine.None:
 		return p.returned(d, r)
 	case engine.Trap, engine.Exit:
-		return p.failed(d, p.handler.OnFailure.Trap, r.Reason)
+		return p.failed(d, p.handler.OnFailure.Trap, reason)
 	case engine.Timeout:
-		return p.failed(d, p.handler.OnFailure.Timeout, r.Reason)
+		return p.failed(d, p.handler.OnFailure.Timeout, reason)
 	case engine.Interrupted:
 		return forms.Settlement{Delivery: d, Change: forms.Return}, interrupted
 	default:
-		return p.failed(d, p.handler.OnFailure.Outcome, r.Reason)
+		return p.failed(d, p.handler.OnFailure.Outcome, reason)
 	}
 }
 
@@ -46,35 +47,53 @@ func (p *policy) returned(d *forms.Delivery, r *engine.Result) (forms.Settlement
 		return s, dropped
 	case abi.DeadLetter:
 		if p.handler.DeadLetter == nil {
-			return p.failed(d, p.handler.OnFailure.Outcome, "dead_letter without a target: "+r.Reason)
+			reason := "the handler returned dead_letter, and inbox.toml declares no target for it"
+			if r.Reason != "" {
+				reason += "; reason: " + r.Reason
+			}
+			return p.failed(d, p.handler.OnFailure.Outcome, reason)
 		}
 		return p.bury(s)
 	}
 	if r.Code != abi.Snooze && p.spent(d) {
 		return p.bury(s)
 	}
-	s.Change = forms.Return
-	if r.Code == abi.Retry {
-		return s, retried
-	}
-	s.Uncount = r.Code == abi.Snooze
+	s.Change, s.Uncount = forms.Return, r.Code == abi.Snooze
 	delay := r.Delay
-	if !r.HasDelay {
+	switch {
+	case r.Code == abi.Retry:
+		delay = 0
+	case !r.HasDelay:
 		delay = p.backoff(d)
-	} else if p.handler.Table.RetryAfter == "" {
+	case delay > 0 && p.handler.Table.RetryAfter == "":
 		p.warnNoDelay()
 		delay = 0
 	}
-	if delay > 0 {
-		s.Until = p.now().Add(delay)
-	}
-	switch {
-	case r.Code == abi.Snooze:
-		return s, snoozed
-	case delay > 0:
-		return s, delayed
-	default:
+	if delay <= 0 {
+		s.Until = p.again(d, s.Uncount)
 		return s, retried
+	}
+	s.Until = p.now().Add(delay)
+	if r.Code == abi.Snooze {
+		return s, snoozed
+	}
+	return s, delayed
+}
+
+// again is when a row is due that returns at once. After its first failure it is due now, behind those
+// that were due before it. One that fails again rests for the poll interval: it must neither keep a
+// thread busy for nothing nor keep the rows behind it from their turn. Without a retry_after column it
+// is left out for its backoff.
+func (p *policy) again(d *forms.Delivery, uncounted bool) time.Time {
+	switch {
+	case p.handler.Table.FIFO:
+		return time.Time{} // the head of a group keeps its place
+	case p.handler.Table.RetryAfter == "":
+		return p.now().Add(p.backoff(d))
+	case d.Attempt == 1 && !uncounted:
+		return p.now()
+	default:
+		return p.now().Add(min(p.handler.PollInterval, maxPause))
 	}
 }
 
@@ -89,6 +108,7 @@ func (p *policy) failed(d *forms.Delivery, f config.Policy, reason string) (form
 	}
 	s.Change = forms.Return
 	if f.Action == config.Retry {
+		s.Until = p.again(d, false)
 		return s, retried
 	}
 	delay := f.Delay

@@ -25,6 +25,8 @@ type Options struct {
 	Databases []databases.Database
 	// UntilEmpty ends the service when every queue is empty.
 	UntilEmpty bool
+	// Now is the host's clock; nil is the system's.
+	Now func() time.Time
 }
 
 // Service runs the subscriptions of one configuration on one database.
@@ -44,6 +46,9 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	if o.Databases == nil {
 		o.Databases = databases.Builtin()
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	s := &Service{options: o}
 	c := &checker{config: o.Config}
 	if err := s.open(ctx, c); err != nil {
@@ -54,9 +59,12 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 
 func (s *Service) open(ctx context.Context, c *checker) (err error) {
 	cfg := s.options.Config
+	if len(cfg.Handlers) == 0 {
+		c.add(0, "handlers", "none is declared", "add [handlers.NAME] with its module and its table")
+	}
 	s.engine, err = engine.New(ctx, engine.Options{CacheDir: cfg.Runtime.CacheDir, Log: s.options.Log})
 	if err != nil {
-		c.add(0, "runtime.cache_dir", err.Error(), "name a folder that this user owns and nobody else may write")
+		c.add(cfg.Runtime.LineOf("cache_dir"), "runtime.cache_dir", err.Error(), "name a folder that this user owns and nobody else may write")
 		return c.err()
 	}
 	s.modules = c.modules(ctx, s.engine)
@@ -66,7 +74,7 @@ func (s *Service) open(ctx context.Context, c *checker) (err error) {
 	}
 	s.tables = c.describe(ctx, s.store)
 	for i, h := range cfg.Handlers {
-		form := c.form(ctx, s.store, h, s.tables, time.Now)
+		form := c.form(ctx, s.store, h, s.tables, s.options.Now)
 		if form != nil && s.modules[i] != nil {
 			s.subscriptions = append(s.subscriptions, s.subscribe(h, form, s.modules[i]))
 		}
@@ -85,7 +93,7 @@ func (c *checker) connect(ctx context.Context, list []databases.Database) store.
 	d := c.config.Database
 	s, err := databases.Open(ctx, list, d.URL.Reveal(), store.Options{MaxConnections: d.MaxConnections})
 	if err != nil {
-		c.add(0, "database.url", fmt.Sprintf("cannot open %s: %v", d.URL, err),
+		c.add(d.LineOf("url"), "database.url", fmt.Sprintf("cannot open %s: %v", d.URL, err),
 			"see that the database runs, and that the URL has its address, its name and a user it lets in")
 		return nil
 	}
@@ -99,20 +107,20 @@ func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.M
 		handler: h, table: s.tables[h.Table], store: s.store, form: form, module: module,
 		settings:   engine.Settings{Config: h.Config, Log: s.options.Log},
 		log:        log,
-		now:        time.Now,
+		now:        s.options.Now,
 		queue:      newQueue(),
 		wake:       make(chan struct{}, 1),
 		stopping:   make(chan struct{}),
 		untilEmpty: s.options.UntilEmpty,
 	}
 	var warned sync.Once
-	sub.policy = policy{handler: h, now: time.Now, warnNoDelay: func() {
+	sub.policy = policy{handler: h, now: s.options.Now, warnNoDelay: func() {
 		warned.Do(func() {
 			log.Warn("the handler asks for a delay, but its table has no retry_after column: such rows return at once")
 		})
 	}}
 	sub.settler = &settler{
-		form: form, log: log, now: time.Now, counters: &sub.counters, tick: sub.compareClocks,
+		form: form, log: log, now: s.options.Now, counters: &sub.counters, tick: sub.compareClocks,
 		arrived: make(chan struct{}, 1), answered: make(chan struct{}, 1),
 	}
 	return sub
@@ -170,7 +178,7 @@ func (s *Service) Enqueue(ctx context.Context, tableKey string, messages []forms
 	if declared == nil {
 		return fmt.Errorf("no table %q is declared", tableKey)
 	}
-	if err := forms.NewWriter(s.store, s.tables[declared], time.Now).Write(ctx, messages); err != nil {
+	if err := forms.NewWriter(s.store, s.tables[declared], s.options.Now).Write(ctx, messages); err != nil {
 		return err
 	}
 	for _, sub := range s.subscriptions {

@@ -162,6 +162,7 @@ func (s *subscription) compareClocks(ctx context.Context) {
 			"database_ahead", skew.Round(time.Millisecond), "lease", s.handler.Lease)
 	} else if s.skewed.Load() {
 		s.log.Info("the clocks agree again")
+		defer signal(s.wake)
 	}
 	s.skewed.Store(skewed)
 }

@@ -1,11 +1,13 @@
 package host
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
-	"strconv"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -86,8 +88,8 @@ func (t *thread) handle(ctx context.Context, task *task) {
 		sub.settler.add(verdict{task, s, o})
 		return
 	}
-	if int64(len(d.Payload)) > sub.handler.MaxPayload {
-		s, o := sub.policy.undecodable(d, "the payload of "+strconv.Itoa(len(d.Payload))+" bytes is above max_payload")
+	if flaw := sub.flaw(d); flaw != "" {
+		s, o := sub.policy.undecodable(d, flaw)
 		sub.settler.add(verdict{task, s, o})
 		return
 	}
@@ -100,6 +102,21 @@ func (t *thread) handle(ctx context.Context, task *task) {
 			slog.Int64("attempt", d.Attempt), slog.String("failure", result.Failure.String()), slog.String("reason", result.Reason))
 	}
 	sub.settler.add(verdict{task, s, o})
+}
+
+// flaw says why no handler can be given the row; empty where one can.
+func (s *subscription) flaw(d *forms.Delivery) string {
+	switch {
+	case int64(len(d.Payload)) > s.handler.MaxPayload:
+		return fmt.Sprintf("the payload of %d bytes is above max_payload, %d bytes", len(d.Payload), s.handler.MaxPayload)
+	case d.Headers != nil && !isObject(d.Headers):
+		return "the headers are not a JSON object"
+	}
+	return ""
+}
+
+func isObject(text []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && json.Valid(text)
 }
 
 // call runs the guest and discards the instance where it is not to be used again.

@@ -59,11 +59,11 @@ func Parse(file string, data []byte, lookup func(string) (string, bool)) (*Confi
 
 func newConfig(file string) *Config {
 	return &Config{
-		section:  section{file},
+		section:  section{path: file},
 		Path:     file,
-		Database: Database{section: section{"database"}, MaxConnections: 16, ConnectionLimit: 64},
+		Database: Database{section: section{path: "database"}, MaxConnections: 16, ConnectionLimit: 64},
 		Runtime: Runtime{
-			section:      section{"runtime"},
+			section:      section{path: "runtime"},
 			CacheDir:     filepath.Join(filepath.Dir(file), ".inbox-cache"),
 			DrainTimeout: 30 * time.Second,
 			Log:          "text",

@@ -87,7 +87,7 @@ func newHandler(name string, n *node) *handlerDraft {
 		Config:       Settings{},
 	}
 	if n != nil {
-		h.section, h.Line = section{n.path}, n.pos.line
+		h.section, h.Line = section{n.path, n}, n.pos.line
 	}
 	return &handlerDraft{Handler: h, n: n}
 }

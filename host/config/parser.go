@@ -32,6 +32,7 @@ func (p *parser) parse(data []byte) *Config {
 		return nil
 	}
 	c := newConfig(p.file)
+	c.n, c.Database.n, c.Runtime.n = p.root, p.root.find("database"), p.root.find("runtime")
 	p.section(p.root, keys{
 		{"database", table(databaseKeys(&c.Database))},
 		{"runtime", table(runtimeKeys(&c.Runtime))},

@@ -97,7 +97,19 @@ func (s Settings) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // section is embedded in every part of the configuration: printed as a whole, a part prints its key
 // path, since an expansion may have touched any of its values.
-type section struct{ path string }
+type section struct {
+	path string
+	n    *node // nil where the file has no such section
+}
+
+// LineOf returns the line on which a key of the section stands, or the section itself where the file
+// does not write the key; 0 where it writes neither.
+func (s section) LineOf(key string) int {
+	if s.n == nil {
+		return 0
+	}
+	return s.n.nearest(key).line
+}
 
 // String returns the key path.
 func (s section) String() string { return s.path }

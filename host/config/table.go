@@ -86,7 +86,7 @@ func (p *parser) readTable(c *Config, key string, n *node) {
 	if key == "" {
 		p.fail(n, "has no name", "write [tables.NAME]")
 	}
-	t := &Table{section: section{n.path}, Key: key, Name: key, Line: n.pos.line, Clock: "system"}
+	t := &Table{section: section{n.path, n}, Key: key, Name: key, Line: n.pos.line, Clock: "system"}
 	p.section(n, tableKeys(t))
 	c.Tables = append(c.Tables, t)
 	p.tables = append(p.tables, &tableDraft{t, n})
