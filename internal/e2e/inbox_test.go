@@ -35,6 +35,7 @@ type inbox struct {
 type options struct {
 	module   string
 	runtime  string
+	tables   string
 	handler  string
 	settings string
 	race     bool
@@ -59,6 +60,7 @@ locked_until = "locked_until"
 headers = "headers"
 payload = "payload"
 error = "last_error"
+%s
 
 [handlers.work]
 module = '%s'
@@ -81,7 +83,7 @@ func newInbox(t *testing.T, database testdb.Database, o options) *inbox {
 		t.Fatal(err)
 	}
 	b := &inbox{t: t, program: program, name: database.Name, config: filepath.Join(t.TempDir(), "inbox.toml")}
-	text := fmt.Sprintf(settings, database.URL, filepath.Join(shared, "cache"), o.runtime, o.module, o.handler, o.settings)
+	text := fmt.Sprintf(settings, database.URL, filepath.Join(shared, "cache"), o.runtime, o.tables, o.module, o.handler, o.settings)
 	if err := os.WriteFile(b.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,6 +17,12 @@ import (
 var shared string
 
 func TestMain(m *testing.M) {
+	// The tests that run beside each other wait most of the time, so that the processors are no measure.
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	dir, err := os.MkdirTemp("", "inbox-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -239,7 +239,7 @@ func starting(text string) func(*line) bool {
 
 // tail is the end of a file, for a failure's report.
 func tail(name string) string {
-	const most = 8 << 10
+	const most = 2 << 10
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return err.Error()

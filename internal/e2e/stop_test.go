@@ -17,7 +17,7 @@ func TestTerminationSettlesOrReturnsEveryRow(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, database testdb.Database) {
 		t.Parallel()
 		const rows = 100
-		b := newInbox(t, database, options{module: slow(t), handler: "threads = 4\nclaim = 100"})
+		b := newInbox(t, database, options{module: slow(t), handler: "threads = 4\nclaim = 100\nmax_attempts = 3\ndead_letter = \"dead\""})
 		b.enqueue(repeat("0300", rows)...)
 		p := b.start("serve")
 		eventually(t, "rows are in work and others wait for a thread", func() bool {
@@ -188,4 +188,3 @@ func cells(row string) []string {
 	}
 	return cells
 }
-

@@ -105,7 +105,7 @@ func TestEveryEventIsAccountedForOnce(t *testing.T) {
 
 // The race detector watches a smaller run.
 func TestEveryEventIsAccountedForOnceUnderTheRaceDetector(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, database testdb.Database) { runToEnd(t, database, 500, true) })
+	testdb.Each(t, func(t *testing.T, database testdb.Database) { runToEnd(t, database, 300, true) })
 }
 
 func runToEnd(t *testing.T, database testdb.Database, events int, race bool) {
@@ -177,7 +177,7 @@ func TestOneOfTwoProcessesIsKilled(t *testing.T) {
 		if database.Name == "sqlite" {
 			return // the program on SQLite has its file to itself
 		}
-		events := events(t) / 2
+		events := events(t) / 3
 		b := webhooks(t, database, events, false)
 		killed, other := b.start("serve"), b.start("serve")
 		eventually(t, "both processes have settled rows", func() bool {
@@ -191,6 +191,59 @@ func TestOneOfTwoProcessesIsKilled(t *testing.T) {
 		t.Logf("killed with %d rows in work in both", inWork)
 	})
 }
+
+// A move to a dead letter table is one transaction: a kill leaves each row in one of the two tables.
+func TestKilledMovesLoseAndRepeatNothing(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, database testdb.Database) {
+		const rows, kills = 6000, 4
+		b := newInbox(t, database, options{module: slow(t), tables: deadTable,
+			handler: "threads = 2\nmax_attempts = 9\ndead_letter = \"dead_jobs\"\nlease = \"1s\""})
+		b.enqueue(repeat("4", rows)...)
+		var processes []*process
+		for i := range kills {
+			p := b.start("serve")
+			processes = append(processes, p)
+			atMost := rows - (i+1)*rows/(kills+1)
+			eventually(t, "enough rows are moved for the next kill", func() bool { return b.count(everyRow) <= atMost })
+			p.kill()
+			var both, all int
+			if err := b.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs JOIN dead_jobs ON jobs.id = dead_jobs.id").Scan(&both); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.db.QueryRowContext(t.Context(), "SELECT (SELECT COUNT(*) FROM jobs) + (SELECT COUNT(*) FROM dead_jobs)").Scan(&all); err != nil {
+				t.Fatal(err)
+			}
+			if both != 0 || all != rows {
+				t.Errorf("%d rows are in both tables, and %d of %d in one", both, all, rows)
+			}
+		}
+		p := b.start("serve")
+		processes = append(processes, p)
+		b.empty()
+		p.terminate()
+		var dead int
+		if err := b.db.QueryRowContext(t.Context(), "SELECT COUNT(DISTINCT id) FROM dead_jobs").Scan(&dead); err != nil {
+			t.Fatal(err)
+		}
+		if dead != rows {
+			t.Errorf("%d of %d rows are dead letters", dead, rows)
+		}
+		settledOnce(t, final, processes...)
+		healthy(t, processes...)
+	})
+}
+
+const deadTable = `
+[tables.dead_jobs]
+id = "id"
+group = "name"
+attempt = "attempt"
+retry_after = "retry_after"
+locked_until = "locked_until"
+headers = "headers"
+payload = "payload"
+error = "last_error"
+`
 
 // comesBackWithinALease checks that no lease ends later than one lease from now, and the second that
 // its random digits may add, and returns how many rows are in work.
