@@ -22,6 +22,8 @@ import (
 type checker struct {
 	config   *config.Config
 	problems config.Problems
+	// warnings do not keep the service from starting.
+	warnings config.Problems
 }
 
 func (c *checker) add(line int, key, what, remedy string) {
@@ -84,7 +86,37 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 			return nil
 		}
 	}
+	c.warnIndex(ctx, s, h.Table, t)
 	return form
+}
+
+// warnIndex warns of a table without an index in claim order, once.
+func (c *checker) warnIndex(ctx context.Context, s store.Store, declared *config.Table, t *dialect.Table) {
+	create, err := forms.MissingIndex(ctx, s, t)
+	w := config.Problem{File: c.config.Path, Line: declared.Line, Key: path("tables", declared.Key, "")}
+	switch {
+	case err != nil:
+		w.What = err.Error()
+	case create != "":
+		w.What, w.Remedy = "no index walks table "+t.String()+" in claim order, so each claim reads all of it", create
+	default:
+		return
+	}
+	if !slices.Contains(c.warnings, w) {
+		c.warnings = append(c.warnings, w)
+	}
+}
+
+// version refuses a server that is too old.
+func (c *checker) version(ctx context.Context, s store.Store) bool {
+	version, err := s.Version(ctx)
+	if err == nil {
+		err = s.Dialect().CheckVersion(version)
+	}
+	if err != nil {
+		c.add(c.config.Database.LineOf("url"), "database.url", err.Error(), "use a newer server")
+	}
+	return err == nil
 }
 
 // deadGroups lists the groups of a table that handlers send their dead letters to.

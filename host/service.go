@@ -37,6 +37,7 @@ type Service struct {
 	modules       []*engine.Module
 	tables        map[*config.Table]*dialect.Table
 	subscriptions []*subscription
+	warnings      config.Problems
 }
 
 // Open connects to the database, compiles the modules and checks everything that can be checked
@@ -72,6 +73,9 @@ func (s *Service) open(ctx context.Context, c *checker) (err error) {
 	if s.store == nil {
 		return c.err()
 	}
+	if !c.version(ctx, s.store) {
+		return c.err()
+	}
 	s.tables = c.describe(ctx, s.store)
 	for i, h := range cfg.Handlers {
 		form := c.form(ctx, s.store, h, s.tables, s.options.Now)
@@ -79,8 +83,15 @@ func (s *Service) open(ctx context.Context, c *checker) (err error) {
 			s.subscriptions = append(s.subscriptions, s.subscribe(h, form, s.modules[i]))
 		}
 	}
+	s.warnings = c.warnings
+	for _, w := range s.warnings {
+		s.options.Log.Warn(w.Error())
+	}
 	return c.err()
 }
+
+// Warnings are what was found at the start and did not keep the service from it.
+func (s *Service) Warnings() config.Problems { return s.warnings }
 
 // Connect opens the database of a configuration alone, for what needs no subscription.
 func Connect(ctx context.Context, cfg *config.Config, list []databases.Database) (store.Store, error) {

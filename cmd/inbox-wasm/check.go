@@ -53,6 +53,7 @@ type checked struct {
 	URL            string           `json:"url"`
 	MaxConnections int              `json:"max_connections"`
 	Handlers       []checkedHandler `json:"handlers"`
+	Warnings       []string         `json:"warnings,omitempty"`
 }
 
 func (p *program) runCheck(ctx context.Context, sql bool) (err error) {
@@ -83,6 +84,9 @@ func (p *program) runCheck(ctx context.Context, sql bool) (err error) {
 		}
 		result.Handlers = append(result.Handlers, h)
 	}
+	for _, w := range service.Warnings() {
+		result.Warnings = append(result.Warnings, w.Error())
+	}
 	if p.json {
 		return p.printJSON(result)
 	}
@@ -101,6 +105,9 @@ func (p *program) printChecked(r checked) {
 		for _, s := range h.Statements {
 			fmt.Fprintf(p.stdout, "\n-- %s: %s\n%s", h.Handler, s.Name, s.SQL)
 		}
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintln(p.stdout, "warning:", w)
 	}
 	fmt.Fprintln(p.stdout, "everything that serve needs is there")
 }
