@@ -47,7 +47,7 @@ func Open(ctx context.Context, d dialect.Dialect, rawURL string, _ store.Options
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return sqlstore.New(sqlstore.Config{DB: db, Dialect: d, Failure: failure, VersionSQL: "SELECT sqlite_version()"}), nil
+	return sqlstore.New(sqlstore.Config{DB: db, Dialect: d, Failure: failure, BeginWork: begin, VersionSQL: "SELECT sqlite_version()"}), nil
 }
 
 func filePath(rawURL string) (string, error) {
@@ -68,6 +68,9 @@ func filePath(rawURL string) (string, error) {
 	}
 	return path, nil
 }
+
+// begin starts a transaction that will write: one that only reads first would fail when it came to write.
+func begin(store.TxOptions) []string { return []string{"BEGIN IMMEDIATE"} }
 
 // failure knows that an embedded database always answers: what failed was rolled back.
 func failure(err error) store.Failure {

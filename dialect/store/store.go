@@ -33,6 +33,7 @@ type Tx interface {
 // goroutine at a time.
 type Session interface {
 	Conn
+	Worker
 	// Begin starts a transaction that will write.
 	Begin(ctx context.Context) (Tx, error)
 	// Release gives the connection back to the pool. What the session holds on the server stays held.
@@ -59,6 +60,13 @@ type Store interface {
 	Version(ctx context.Context) (string, error)
 	// Close waits for the statements in flight and closes every connection.
 	Close() error
+}
+
+// Listener is a store whose database tells it of rows that other sessions write.
+type Listener interface {
+	// Listen calls notified for each notification on the channels, and ready once nothing is missed
+	// any more. It returns when ctx ends, with nil, or when the connection is lost.
+	Listen(ctx context.Context, channels []string, ready func(), notified func(channel, payload string)) error
 }
 
 // Failure is what is known of the effect of a statement that failed.

@@ -18,6 +18,8 @@ type Config struct {
 	Dialect dialect.Dialect
 	// Failure says what is known of a statement that failed with an error of the driver.
 	Failure func(err error) store.Failure
+	// BeginWork lists the statements that start a transaction in which a delivery is handled.
+	BeginWork func(o store.TxOptions) []string
 	// VersionSQL answers the server's version.
 	VersionSQL string
 	// OnClose runs after the connections are closed.
@@ -58,7 +60,7 @@ func (s *Store) Hold(ctx context.Context) (store.Session, error) {
 	if err != nil {
 		return nil, unsent{err}
 	}
-	return &session{conn: conn{held}, held: held}, nil
+	return &session{conn: conn{held}, held: held, begin: s.config.BeginWork}, nil
 }
 
 // Prepare implements [store.Store].
@@ -166,7 +168,8 @@ func (c conn) ExecEach(ctx context.Context, s *dialect.Statement, args [][]any) 
 
 type session struct {
 	conn
-	held *sql.Conn
+	held  *sql.Conn
+	begin func(o store.TxOptions) []string
 }
 
 // Begin implements [store.Session].

@@ -1,0 +1,46 @@
+package store
+
+import (
+	"context"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+)
+
+// Step is one statement of several that travel together, in as few round trips as the database allows.
+type Step struct {
+	Statement *dialect.Statement
+	Args      []any
+	// Row is called for each row of the answer, as in [Conn].Query; nil where there is none to read.
+	Row func(values [][]byte) error
+}
+
+// TxOptions say how a transaction is opened that stays open while a delivery is handled.
+type TxOptions struct {
+	// Level is the isolation level, empty for [dialect.ReadCommitted].
+	Level dialect.Level
+}
+
+// Worker is what a [Session] offers beside its plain transactions: those in which a delivery is
+// handled. The server does not end them for being idle.
+type Worker interface {
+	// BeginWork starts a transaction and runs the first steps in it. After an error none is open.
+	BeginWork(ctx context.Context, o TxOptions, first ...Step) (Work, error)
+	// Ping finds out whether the server still keeps the session.
+	Ping(ctx context.Context) error
+}
+
+// Work is a transaction in which a delivery is handled. Its session stays with it.
+type Work interface {
+	Tx
+	// CommitWith runs the last steps and commits. After an error the transaction has to be rolled
+	// back; an [Uncommitted] error says that the commit was never asked for.
+	CommitWith(ctx context.Context, last ...Step) error
+}
+
+// Uncommitted is the error of a step that failed before its transaction's commit was on the way.
+type Uncommitted struct{ Err error }
+
+func (u *Uncommitted) Error() string { return u.Err.Error() }
+
+// Unwrap gives the step's own error.
+func (u *Uncommitted) Unwrap() error { return u.Err }
