@@ -26,8 +26,8 @@ type RowLock interface {
 	RowLockClaim(t *Table, s Selection) Statement
 }
 
-// keyIs is the condition that a row has the bound key.
-func (g *Grammar) keyIs(b *Builder, t *Table) string {
+// KeyIs is the condition that a row has the bound key.
+func (g *Grammar) KeyIs(b *Builder, t *Table) string {
 	terms := make([]string, len(t.ID))
 	for i, name := range t.ID {
 		terms[i] = g.Quote(name) + " = " + b.BindPart(ID, i)
@@ -43,7 +43,7 @@ func (g *Grammar) Finish(t *Table) Statement {
 	} else {
 		b.Add("DELETE FROM ", g.Table(t))
 	}
-	b.Add(" WHERE ", g.keyIs(b, t))
+	b.Add(" WHERE ", g.KeyIs(b, t))
 	return b.Statement()
 }
 
@@ -66,9 +66,9 @@ func (g *Grammar) MoveToTable(t, target *Table) []Statement {
 		return g.Typed(insert.Bind(name), c)
 	})
 	insert.Add("INSERT INTO ", g.Table(target), " (", columns, ")", g.Override(target), " SELECT ", values,
-		" FROM ", g.Table(t), " WHERE ", g.keyIs(insert, t))
+		" FROM ", g.Table(t), " WHERE ", g.KeyIs(insert, t))
 	remove := g.Builder()
-	remove.Add("DELETE FROM ", g.Table(t), " WHERE ", g.keyIs(remove, t))
+	remove.Add("DELETE FROM ", g.Table(t), " WHERE ", g.KeyIs(remove, t))
 	return []Statement{insert.Statement(), remove.Statement()}
 }
 
@@ -77,7 +77,7 @@ func (g *Grammar) update(b *Builder, t *Table, set []string) Statement {
 	if len(set) == 0 {
 		return Statement{}
 	}
-	b.Add("UPDATE ", g.Table(t), " SET ", strings.Join(set, ", "), " WHERE ", g.keyIs(b, t))
+	b.Add("UPDATE ", g.Table(t), " SET ", strings.Join(set, ", "), " WHERE ", g.KeyIs(b, t))
 	return b.Statement()
 }
 

@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -66,9 +65,7 @@ func (l *Listed) Stamp(t *Table) *Statement {
 func (g *Grammar) Stamped(b *Builder, t *Table) string {
 	set := g.Role(t, "", LockedUntil) + " = " + b.Bind(Expiry)
 	if t.Has(Attempt) {
-		current := g.Current(t)
-		set += ", " + g.Role(t, "", Attempt) + " = CASE WHEN " + current + " < " +
-			strconv.FormatInt(t.Column(Attempt).Max, 10) + " THEN " + current + " + 1 ELSE " + current + " END"
+		set += ", " + g.Role(t, "", Attempt) + " = " + g.Counted(t)
 	}
 	return set
 }
@@ -102,7 +99,7 @@ func (l *Listed) token(t *Table) string {
 
 // held writes the condition that one row still holds its token.
 func (l *Listed) held(b *Builder, t *Table) {
-	b.Add(" WHERE ", l.keyIs(b, t), " AND ", l.Role(t, "", LockedUntil), " = ", b.Bind(Token))
+	b.Add(" WHERE ", l.KeyIs(b, t), " AND ", l.Role(t, "", LockedUntil), " = ", b.Bind(Token))
 	if t.Has(Attempt) {
 		b.Add(" AND ", l.Role(t, "", Attempt), " = ", b.Bind(Count))
 	}

@@ -1,6 +1,10 @@
 package dialect
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Types are the column types that a database's own schema uses, each with its constraints.
 type Types struct {
@@ -24,6 +28,9 @@ func (g *Grammar) Schema(t *Table, types Types) Schema {
 		lines = append(lines, g.Quote(name)+" "+kind)
 	}
 	described := &Table{Schema: t.Schema, Name: t.Name, ID: t.ID, Roles: t.Roles}
+	for _, column := range t.keyColumns() {
+		lines = append(lines, g.Quote(column)+" "+types.Roles[PartitionKey])
+	}
 	for _, r := range Roles() {
 		if !t.Has(r) {
 			continue
@@ -41,6 +48,21 @@ func (g *Grammar) Schema(t *Table, types Types) Schema {
 		schema.GroupIndex = g.index(t, "_group_idx", types.MaxName, g.Role(t, "", Group)+", "+g.Role(t, "", LockedUntil))
 	}
 	return schema
+}
+
+// keyColumns lists the columns that a lock key names and that are neither of the table's own key nor play
+// a role.
+func (t *Table) keyColumns() []string {
+	var names []string
+	for _, part := range t.Key {
+		name := part.Column
+		if name == "" || slices.Contains(t.ID, name) || slices.Contains(names, name) ||
+			slices.Contains(slices.Collect(maps.Values(t.Roles)), name) {
+			continue
+		}
+		names = append(names, name)
+	}
+	return names
 }
 
 // Index is the CREATE INDEX of the order in which a described table's rows are claimed.

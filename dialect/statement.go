@@ -57,6 +57,12 @@ const (
 	Reason  ParamName = "reason"
 	Reasons ParamName = "reasons"
 
+	// LockKey is the text of a lock's key, LockName what the database calls the lock, and LockNames
+	// an array of such names.
+	LockKey   ParamName = "lock"
+	LockName  ParamName = "name"
+	LockNames ParamName = "names"
+
 	// Value is the value of a column of an inserted row, by its role.
 	Value ParamName = "value"
 )
@@ -89,10 +95,14 @@ const (
 	FieldRetryAfter
 	// FieldOrdinal is the position, from 1, of a row in the list that the statement was given.
 	FieldOrdinal
+	// FieldLock is the text of a row's lock key, FieldName the name of the lock as the database tells
+	// it from others.
+	FieldLock
+	FieldName
 )
 
 var fieldNames = [...]string{"id", "token", "attempt", "group", "partition_key", "headers", "payload",
-	"priority", "retry_after", "ordinal"}
+	"priority", "retry_after", "ordinal", "lock", "name"}
 
 func (f Field) String() string { return fieldNames[f] }
 
@@ -113,7 +123,9 @@ type Statement struct {
 	// ItemParams. It is empty for a statement that takes arrays or no list.
 	Item       string
 	ItemParams []Param
-	Returns    []Output
+	// Behind is how many of Params, the last ones, stand behind the list in the text.
+	Behind  int
+	Returns []Output
 }
 
 // ListMark stands in a statement's text for its list of items.

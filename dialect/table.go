@@ -111,6 +111,8 @@ type Table struct {
 	Roles map[Role]string
 	// FIFO tables keep one row of a group in work at a time, in claim order.
 	FIFO bool
+	// Key is the lock key of a row in the advisory lock form, and nil in the others.
+	Key []KeyPart
 	// Columns are the table's columns in its own order, as [Dialect.Describe] answered.
 	Columns []Column
 	// Partitioned tables have no row addresses that are unique in the whole table.
@@ -203,6 +205,11 @@ func (t *Table) Check(d Dialect) []Flaw {
 			flaws = append(flaws, Flaw{"id", name,
 				fmt.Sprintf("column %q of table %s has type %s, which cannot name a row", name, t, c.Type),
 				"use a column that compares for equality and order, such as bigint, uuid or text"})
+		}
+	}
+	for _, part := range t.Key {
+		if part.Column != "" {
+			missing("advisory_lock", part.Column)
 		}
 	}
 	for _, role := range Roles() {

@@ -16,9 +16,10 @@ import (
 type Dialect struct{ *dialect.Listed }
 
 var (
-	_ dialect.Lease   = Dialect{}
-	_ dialect.RowLock = Dialect{}
-	_ dialect.Fifo    = Dialect{}
+	_ dialect.Lease    = Dialect{}
+	_ dialect.RowLock  = Dialect{}
+	_ dialect.Fifo     = Dialect{}
+	_ dialect.Advisory = Dialect{}
 )
 
 // New is the dialect.

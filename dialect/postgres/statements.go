@@ -29,9 +29,10 @@ var grammar = dialect.Grammar{
 }
 
 var (
-	_ dialect.Lease   = Dialect{}
-	_ dialect.RowLock = Dialect{}
-	_ dialect.Fifo    = Dialect{}
+	_ dialect.Lease    = Dialect{}
+	_ dialect.RowLock  = Dialect{}
+	_ dialect.Fifo     = Dialect{}
+	_ dialect.Advisory = Dialect{}
 )
 
 // Name implements [dialect.Dialect].

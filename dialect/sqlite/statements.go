@@ -15,8 +15,9 @@ import (
 type Dialect struct{ *dialect.Listed }
 
 var (
-	_ dialect.Lease = Dialect{}
-	_ dialect.Fifo  = Dialect{}
+	_ dialect.Lease    = Dialect{}
+	_ dialect.Fifo     = Dialect{}
+	_ dialect.Advisory = Dialect{}
 )
 
 // New is the dialect.
@@ -134,16 +135,22 @@ func (d Dialect) LeaseClaim(t *dialect.Table, s dialect.Selection) dialect.Lease
 
 // returning ends a claim: what it answers of each row.
 func (d Dialect) returning(b *dialect.Builder, t *dialect.Table) []dialect.Output {
-	b.Add(" RETURNING ", d.IDs(t, ""))
-	outputs := dialect.KeyOutputs(t)
+	columns, outputs := d.answered(t)
+	b.Add(" RETURNING ", columns)
+	return outputs
+}
+
+// answered lists what a claim answers of each row.
+func (d Dialect) answered(t *dialect.Table) (string, []dialect.Output) {
+	columns, outputs := d.IDs(t, ""), dialect.KeyOutputs(t)
 	for _, o := range dialect.ClaimedRoles(t) {
 		column := d.Role(t, "", o.Role)
 		if o.Role == dialect.LockedUntil || o.Role == dialect.RetryAfter {
 			// Without the cast the driver reads a column declared as a time into one of its own.
 			column = d.Text(column)
 		}
-		b.Add(", ", column)
+		columns += ", " + column
 		outputs = append(outputs, dialect.Output{Field: o.Field})
 	}
-	return outputs
+	return columns, outputs
 }
