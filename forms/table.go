@@ -85,11 +85,20 @@ type Writer struct {
 	table      *dialect.Table
 	now        func() time.Time
 	statements map[string]*dialect.Statement
+	notify     *dialect.Statement
 }
 
 // NewWriter writes into a described table. A Writer is used by one goroutine at a time.
 func NewWriter(s store.Store, t *dialect.Table, now func() time.Time) *Writer {
 	return &Writer{store: s, table: t, now: now, statements: map[string]*dialect.Statement{}}
+}
+
+// Announce makes the writer tell listeners of each group that it writes, where the database can.
+func (w *Writer) Announce() {
+	if d, ok := w.store.Dialect().(dialect.Notifies); ok {
+		statement := d.Notify(w.table)
+		w.notify = &statement
+	}
 }
 
 // Write inserts all of the messages in one transaction, or none of them.
@@ -111,8 +120,28 @@ func (w *Writer) Write(ctx context.Context, messages []Message) (err error) {
 		}
 		start = end
 	}
+	if err := w.announce(ctx, tx, messages); err != nil {
+		return fmt.Errorf("announce rows of %s: %w", w.table, err)
+	}
 	if err := tx.Commit(ctx); err != nil {
 		return fmt.Errorf("write into %s: commit: %w", w.table, err)
+	}
+	return nil
+}
+
+// announce tells of each group once, when the transaction commits.
+func (w *Writer) announce(ctx context.Context, tx store.Tx, messages []Message) error {
+	if w.notify == nil {
+		return nil
+	}
+	groups := map[string]bool{}
+	for i := range messages {
+		if group := messages[i].Group; !groups[group] {
+			groups[group] = true
+			if err := tx.Query(ctx, w.notify, 0, []any{group}, nothing); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,6 +38,7 @@ type Service struct {
 	modules       []*engine.Module
 	tables        map[*config.Table]*dialect.Table
 	subscriptions []*subscription
+	listener      *listener // nil where nobody listens
 	warnings      config.Problems
 }
 
@@ -83,6 +85,9 @@ func (s *Service) open(ctx context.Context, c *checker) (err error) {
 			s.subscriptions = append(s.subscriptions, s.subscribe(h, form, s.modules[i]))
 		}
 	}
+	if s.listener, err = newListener(s); err != nil {
+		c.add(0, "listen", err.Error(), "remove listen; the table is polled")
+	}
 	s.warnings = c.warnings
 	for _, w := range s.warnings {
 		s.options.Log.Warn(w.Error())
@@ -104,8 +109,12 @@ func (c *checker) connect(ctx context.Context, list []databases.Database) store.
 	d := c.config.Database
 	s, err := databases.Open(ctx, list, d.URL.Reveal(), store.Options{MaxConnections: d.MaxConnections})
 	if err != nil {
+		remedy := "see that the database runs, and that the URL has its address, its name and a user it lets in"
+		if strings.HasPrefix(d.URL.Reveal(), "sqlite:") {
+			remedy = "name a database file, or a new one in a folder that exists, which this user may write"
+		}
 		c.add(d.LineOf("url"), "database.url", fmt.Sprintf("cannot open %s: %v", d.URL, err),
-			"see that the database runs, and that the URL has its address, its name and a user it lets in")
+			remedy)
 		return nil
 	}
 	return s
@@ -145,6 +154,9 @@ func (s *Service) Run(ctx context.Context, abort <-chan struct{}) error {
 	defer stop()
 	errs := make([]error, len(s.subscriptions))
 	var group sync.WaitGroup
+	if s.listener != nil {
+		group.Go(func() { s.listener.run(running) })
+	}
 	for i, sub := range s.subscriptions {
 		sub.compareClocks(ctx)
 		group.Go(func() { errs[i] = sub.run(running, s.options.Config.Runtime.DrainTimeout, abort) })
@@ -189,24 +201,25 @@ func (s *Service) Enqueue(ctx context.Context, tableKey string, messages []forms
 	if declared == nil {
 		return fmt.Errorf("no table %q is declared", tableKey)
 	}
-	if err := forms.NewWriter(s.store, s.tables[declared], s.options.Now).Write(ctx, messages); err != nil {
+	w := forms.NewWriter(s.store, s.tables[declared], s.options.Now)
+	if Listened(s.options.Config, declared) {
+		w.Announce()
+	}
+	if err := w.Write(ctx, messages); err != nil {
 		return err
 	}
 	for _, sub := range s.subscriptions {
-		if sub.handler.Table == declared && readsAny(sub.handler, messages) {
+		if sub.handler.Table == declared && slices.ContainsFunc(messages, func(m forms.Message) bool { return sub.reads(m.Group) }) {
 			signal(sub.wake)
 		}
 	}
 	return nil
 }
 
-func readsAny(h *config.Handler, messages []forms.Message) bool {
-	for i := range messages {
-		if h.Table.Group == "" || h.Group == config.EveryGroup || h.Group == messages[i].Group {
-			return true
-		}
-	}
-	return false
+// Listened reports whether a handler of the table listens for its rows, so that whoever writes them
+// has to announce them.
+func Listened(cfg *config.Config, t *config.Table) bool {
+	return slices.ContainsFunc(cfg.Handlers, func(h *config.Handler) bool { return h.Table == t && h.Listen })
 }
 
 // Reports are what each handler has done and what waits for it.

@@ -88,7 +88,7 @@ func (p *program) runEnqueue(ctx context.Context, key string, f *enqueueFlags) (
 	if err != nil {
 		return err
 	}
-	source, err := p.source(f, defaults)
+	source, err := p.source(f, declared, defaults)
 	if err != nil {
 		return err
 	}
@@ -102,15 +102,26 @@ func (p *program) runEnqueue(ctx context.Context, key string, f *enqueueFlags) (
 	if err := forms.Describe(ctx, s, t); err != nil {
 		return fmt.Errorf("%w; `inbox-wasm schema --apply` creates the declared tables", err)
 	}
-	written, err := writeAll(ctx, forms.NewWriter(s, t, time.Now), source)
+	w := forms.NewWriter(s, t, time.Now)
+	if host.Listened(cfg, declared) {
+		w.Announce()
+	}
+	written, err := writeAll(ctx, w, source)
 	if err != nil {
 		return fmt.Errorf("%w; %d rows were written before it", err, written)
 	}
 	if p.json {
 		return p.printJSON(map[string]any{"table": t.String(), "rows": written})
 	}
-	_, err = fmt.Fprintf(p.stdout, "%d rows are written into %s\n", written, t)
+	_, err = fmt.Fprintln(p.stdout, rowsWritten(written, t))
 	return err
+}
+
+func rowsWritten(n int, t *dialect.Table) string {
+	if n == 1 {
+		return fmt.Sprintf("1 row was written into %s", t)
+	}
+	return fmt.Sprintf("%d rows were written into %s", n, t)
 }
 
 // writeAll writes what the source has in transactions of bounded size and counts the rows that are
@@ -131,11 +142,13 @@ func writeAll(ctx context.Context, w *forms.Writer, source *messages) (written i
 	}
 	for {
 		m, err := source.next()
-		if errors.Is(err, io.EOF) {
-			return written, flush()
-		}
 		if err != nil {
-			return written, errors.Join(flush(), err)
+			// What came before a bad message is good.
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			err = errors.Join(flush(), err)
+			return written, err
 		}
 		batch = append(batch, m)
 		if size += len(m.Payload); len(batch) == batchRows || size >= batchBytes {
@@ -203,7 +216,7 @@ func onlyGroup(cfg *config.Config, t *config.Table) (string, error) {
 		}
 	}
 	if len(groups) != 1 {
-		return "", usage("table %s has the groups of %d handlers; choose one with --group", t.Key, len(groups))
+		return "", usage("%d handlers read a group of table %s; name the group with --group", len(groups), t.Key)
 	}
 	return groups[0], nil
 }
@@ -215,14 +228,14 @@ type messages struct {
 }
 
 // source opens what the flags name.
-func (p *program) source(f *enqueueFlags, defaults forms.Message) (*messages, error) {
+func (p *program) source(f *enqueueFlags, t *config.Table, defaults forms.Message) (*messages, error) {
 	switch {
 	case f.file != "" && f.jsonl != "":
-		return nil, usage("--file and --jsonl exclude each other")
+		return nil, usage("--file and --jsonl exclude each other: one file is one payload, or one payload a line")
 	case f.envelope && f.jsonl == "":
 		return nil, usage("--envelope says what the lines of --jsonl are; name the file with --jsonl")
 	case f.jsonl != "":
-		return p.lines(f, defaults)
+		return p.lines(f, t, defaults)
 	}
 	in, closeIn, _, err := p.input(f.file)
 	if err != nil {
@@ -258,7 +271,7 @@ func (p *program) input(name string) (in io.Reader, closeIn func() error, size i
 }
 
 // lines reads one message a line, with a progress bar where a person looks on.
-func (p *program) lines(f *enqueueFlags, defaults forms.Message) (*messages, error) {
+func (p *program) lines(f *enqueueFlags, t *config.Table, defaults forms.Message) (*messages, error) {
 	in, closeIn, size, err := p.input(f.jsonl)
 	if err != nil {
 		return nil, err
@@ -273,6 +286,10 @@ func (p *program) lines(f *enqueueFlags, defaults forms.Message) (*messages, err
 	}
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(make([]byte, 64<<10), maxLine)
+	name := f.jsonl
+	if name == "-" {
+		name = "standard input"
+	}
 	number := 0
 	next := func() (forms.Message, error) {
 		for scanner.Scan() {
@@ -281,14 +298,20 @@ func (p *program) lines(f *enqueueFlags, defaults forms.Message) (*messages, err
 			if len(strings.TrimSpace(string(line))) == 0 {
 				continue
 			}
-			m, err := lineMessage(line, f.envelope, defaults)
+			read := payloadLine
+			if f.envelope {
+				read = envelopeLine
+			}
+			m, err := read(line, t, defaults)
 			if err != nil {
-				return m, fmt.Errorf("line %d of %s: %w", number, f.jsonl, err)
+				return m, fmt.Errorf("line %d of %s: %w", number, name, err)
 			}
 			return m, nil
 		}
-		if err := scanner.Err(); err != nil {
-			return forms.Message{}, fmt.Errorf("after line %d of %s: %w", number, f.jsonl, err)
+		if err := scanner.Err(); errors.Is(err, bufio.ErrTooLong) {
+			return forms.Message{}, fmt.Errorf("line %d of %s is longer than %d MiB", number+1, name, maxLine>>20)
+		} else if err != nil {
+			return forms.Message{}, fmt.Errorf("after line %d of %s: %w", number, name, err)
 		}
 		return forms.Message{}, io.EOF
 	}

@@ -5,9 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
+	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
 )
 
 // envelope is a message as a line of JSON.
@@ -21,44 +25,44 @@ type envelope struct {
 	PartitionKey  *string         `json:"partition_key"`
 }
 
-// lineMessage reads the message of one line: the line itself as its payload, or an envelope.
-func lineMessage(line []byte, enveloped bool, defaults forms.Message) (forms.Message, error) {
-	m := defaults
-	if !enveloped {
-		if !json.Valid(line) {
-			return m, errors.New("it is not valid JSON; use --file for other payloads")
-		}
-		m.Payload = bytes.Clone(line)
-		return m, nil
+// payloadLine reads a line that is the payload itself.
+func payloadLine(line []byte, _ *config.Table, m forms.Message) (forms.Message, error) {
+	if !json.Valid(line) {
+		return m, errors.New("it is not valid JSON; use --file for other payloads")
 	}
+	m.Payload = bytes.Clone(line)
+	return m, nil
+}
+
+// envelopeLine reads a line that is a message. What it does not say is as in m.
+func envelopeLine(line []byte, t *config.Table, m forms.Message) (forms.Message, error) {
 	var e envelope
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&e); err != nil {
 		return m, fmt.Errorf("it is no message: %w", err)
 	}
-	switch {
-	case e.Payload != nil && e.PayloadBase64 != nil, e.Payload == nil && e.PayloadBase64 == nil:
-		return m, errors.New(`a message has either "payload" or "payload_base64"`)
-	case e.Payload != nil:
+	if decoder.More() {
+		return m, errors.New("it holds more than one message; write each on a line of its own")
+	}
+	if string(e.Headers) == "null" {
+		e.Headers = nil
+	}
+	if err := e.check(t); err != nil {
+		return m, err
+	}
+	if e.Payload != nil {
 		m.Payload = []byte(*e.Payload)
-	default:
+	} else {
 		m.Payload = *e.PayloadBase64
 	}
 	if e.Group != nil {
 		m.Group = *e.Group
 	}
 	if e.Headers != nil {
-		var object map[string]json.RawMessage
-		if err := json.Unmarshal(e.Headers, &object); err != nil {
-			return m, errors.New(`"headers" is not a JSON object`)
-		}
 		m.Headers = e.Headers
 	}
 	if e.DelayMS != nil {
-		if *e.DelayMS < 0 {
-			return m, errors.New(`"delay_ms" is negative`)
-		}
 		m.Delay = time.Duration(*e.DelayMS) * time.Millisecond
 	}
 	if e.Priority != nil {
@@ -67,5 +71,40 @@ func lineMessage(line []byte, enveloped bool, defaults forms.Message) (forms.Mes
 	if e.PartitionKey != nil {
 		m.PartitionKey = e.PartitionKey
 	}
+	if t.Group != "" && m.Group == "" {
+		return m, errors.New(`it names no "group", and the table is not read by one handler alone; add it, or give --group`)
+	}
 	return m, nil
+}
+
+// maxDelayMS is the longest delay that a time.Duration holds, 292 years.
+const maxDelayMS = math.MaxInt64 / int64(time.Millisecond)
+
+// check refuses values that a row of the table cannot have.
+func (e *envelope) check(t *config.Table) error {
+	if (e.Payload == nil) == (e.PayloadBase64 == nil) {
+		return errors.New(`a message has either "payload" or "payload_base64"`)
+	}
+	for _, value := range []struct {
+		key   string
+		given bool
+		role  dialect.Role
+	}{
+		{"group", e.Group != nil, dialect.Group},
+		{"headers", e.Headers != nil, dialect.Headers},
+		{"delay_ms", e.DelayMS != nil, dialect.RetryAfter},
+		{"priority", e.Priority != nil, dialect.Priority},
+		{"partition_key", e.PartitionKey != nil, dialect.PartitionKey},
+	} {
+		if value.given && !host.Declared(t).Has(value.role) {
+			return fmt.Errorf("%q needs a column that plays %s, and [tables.%s] names none", value.key, value.role, t.Key)
+		}
+	}
+	if e.Headers != nil && e.Headers[0] != '{' {
+		return errors.New(`"headers" is not a JSON object`)
+	}
+	if e.DelayMS != nil && (*e.DelayMS < 0 || *e.DelayMS > maxDelayMS) {
+		return fmt.Errorf(`"delay_ms" is not between 0 and %d`, maxDelayMS)
+	}
+	return nil
 }

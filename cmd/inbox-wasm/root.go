@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -50,7 +51,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitDone
 	}
-	fmt.Fprintln(stderr, "inbox-wasm:", err)
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintln(stderr, "inbox-wasm:", strings.TrimRight(line, "\n"))
+	}
 	if u := (usageError{}); errors.As(err, &u) {
 		fmt.Fprintln(stderr, "`inbox-wasm --help` and `inbox-wasm COMMAND --help` say how.")
 		return exitUsage
@@ -82,7 +85,11 @@ func (p *program) root() *cobra.Command {
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != len(names) {
-			return usage("%s takes %d arguments, not %d: inbox-wasm %s", c.Name(), len(names), len(args), c.Use)
+			wants := "no arguments"
+			if len(names) > 0 {
+				wants = strings.Join(names, " and ")
+			}
+			return usage("%s takes %s, and was given %q", c.Name(), wants, args)
 		}
 		return nil
 	}

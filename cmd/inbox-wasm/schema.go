@@ -45,8 +45,7 @@ func (p *program) printSchema(cfg *config.Config) error {
 		return err
 	}
 	for _, t := range cfg.Tables {
-		s := d.Dialect.Schema(host.Declared(t))
-		for _, sql := range statements(s) {
+		for _, sql := range statements(cfg, t, d.Dialect) {
 			fmt.Fprintf(p.stdout, "%s;\n\n", sql)
 		}
 	}
@@ -68,8 +67,7 @@ func (p *program) applySchema(ctx context.Context, cfg *config.Config) (err erro
 		case !errors.Is(err, forms.ErrNoTable):
 			return err
 		}
-		schema := s.Dialect().Schema(t)
-		for _, sql := range statements(schema) {
+		for _, sql := range statements(cfg, declared, s.Dialect()) {
 			if err := s.Script(ctx, sql); err != nil {
 				return fmt.Errorf("create table %s: %w\n%s", t, err, sql)
 			}
@@ -79,11 +77,16 @@ func (p *program) applySchema(ctx context.Context, cfg *config.Config) (err erro
 	return nil
 }
 
-// statements are those of a schema, in order.
-func statements(s dialect.Schema) []string {
+// statements create a declared table and what belongs to it, in order.
+func statements(cfg *config.Config, declared *config.Table, d dialect.Dialect) []string {
+	t := host.Declared(declared)
+	s := d.Schema(t)
 	list := []string{s.Table, s.Index}
 	if s.GroupIndex != "" {
 		list = append(list, s.GroupIndex)
+	}
+	if n, ok := d.(dialect.Notifies); ok && host.Listened(cfg, declared) {
+		list = append(list, n.Trigger(t))
 	}
 	return list
 }

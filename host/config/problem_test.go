@@ -208,7 +208,6 @@ func TestUnsupported(t *testing.T) {
 		{"[handlers.a]", "connections = 2", "handlers.a.connections"},
 		{"[handlers.a]", "by_key = true", "handlers.a.by_key"},
 		{"[handlers.a]", "batch = 2", "handlers.a.batch"},
-		{"[handlers.a]", "listen = true", "handlers.a.listen"},
 		{"[handlers.a]", `rate_limit = "1/s"`, "handlers.a.rate_limit"},
 		{"[handlers.a]", "transactional = true", "handlers.a.transactional"},
 		{"[handlers.a]", `transaction_role = "x"`, "handlers.a.transaction_role"},
