@@ -147,6 +147,22 @@ func (g *Grammar) Claimable(b *Builder, t *Table, s Selection) {
 	if s.BelowCap && t.Has(Attempt) {
 		b.Add(" AND ", g.Current(t), " < ", b.Bind(Cap))
 	}
+	if s.LeftOut > 0 {
+		b.Add(" AND NOT (", g.leftOut(b, t, s.LeftOut), ")")
+	}
+}
+
+// leftOut is the condition that a row is one of those that a claim leaves out.
+func (g *Grammar) leftOut(b *Builder, t *Table, n int) string {
+	keys := make([]string, n)
+	for i := range keys {
+		terms := make([]string, len(t.ID))
+		for j, name := range t.ID {
+			terms[j] = g.Quote(name) + " = " + b.BindPart(LeftOut, i*len(t.ID)+j)
+		}
+		keys[i] = strings.Join(terms, " AND ")
+	}
+	return strings.Join(keys, " OR ")
 }
 
 // past is the condition that a time is absent or has come.

@@ -61,6 +61,9 @@ type Selection struct {
 	// BelowCap leaves out the rows on their last attempt: a claim that runs ahead of the free
 	// threads must not spend it.
 	BelowCap bool
+	// LeftOut is how many rows are left out by their keys: those that this process has given back and
+	// that no column hides for a while.
+	LeftOut int
 }
 
 // Lease is a dialect's lease form: the claim writes an expiry and commits; the expiry, together

@@ -8,7 +8,8 @@ import (
 // Param names what a placeholder binds.
 type Param struct {
 	Name ParamName
-	// Part is the index of the key's column for [ID] and [IDs], and of the group for [Except].
+	// Part is the index of the key's column for [ID] and [IDs], of the group for [Except], and of the
+	// column for [LeftOut], where the keys follow each other.
 	Part int
 }
 
@@ -28,6 +29,8 @@ const (
 	GroupName ParamName = "group"
 	// Except is a group that a subscription to all groups leaves out.
 	Except ParamName = "except"
+	// LeftOut is one column of the key of a row that a claim leaves out.
+	LeftOut ParamName = "left out"
 	// After is the last group that was looked at, and Page how many are to be looked at next.
 	After ParamName = "after"
 	Page  ParamName = "page"
@@ -62,6 +65,8 @@ const (
 	LockKey   ParamName = "lock"
 	LockName  ParamName = "name"
 	LockNames ParamName = "names"
+	// SessionID names a session on its server.
+	SessionID ParamName = "session"
 
 	// Value is the value of a column of an inserted row, by its role.
 	Value ParamName = "value"
@@ -70,7 +75,7 @@ const (
 // String is the parameter's name, with its part where it has one.
 func (p Param) String() string {
 	switch p.Name {
-	case ID, IDs, Except:
+	case ID, IDs, Except, LeftOut:
 		return string(p.Name) + "[" + strconv.Itoa(p.Part) + "]"
 	case Value:
 		return string(p.Name) + "[" + Role(p.Part).String() + "]"

@@ -18,6 +18,7 @@ type bind struct {
 	group, after string
 	rows         []*Settlement
 	one          *Settlement
+	leftOut      []ID
 }
 
 // arguments are the values of a statement's placeholders; those of a list follow where it has one,
@@ -62,6 +63,10 @@ func (b *bind) value(p dialect.Param) any {
 		return int64(b.limit)
 	case dialect.Except:
 		return o.Except[p.Part]
+	case dialect.LeftOut:
+		// A list is filled up with its last row.
+		row := min(p.Part/len(b.source.columns), len(b.leftOut)-1)
+		return b.leftOut[row][p.Part%len(b.source.columns)]
 	case dialect.Cap:
 		return o.MaxAttempts
 	case dialect.Target:
@@ -100,10 +105,16 @@ func (b *bind) rowValue(name dialect.ParamName, part int, row *Settlement) any {
 		}
 		return b.source.store.Dialect().FormatTime(row.Until, b.source.table.Column(role).Precision)
 	case dialect.Restore:
-		if !row.Uncount && row.Change != MoveToGroup && row.Change != MoveToTable {
+		switch {
+		case row.Change == MoveToGroup || row.Change == MoveToTable:
+			return d.Attempt
+		case row.Uncount == b.source.countsLate:
 			return nil
+		case b.source.countsLate:
+			return d.count
+		default:
+			return d.Attempt
 		}
-		return d.Attempt
 	case dialect.Reason:
 		if row.Reason == "" {
 			return nil

@@ -121,7 +121,10 @@ type Delivery struct {
 	others []string
 	// expires is when the lease ends by this host's clock.
 	expires time.Time
+	// hold is the transaction that holds the row in the row lock form.
+	hold *hold
 }
 
-// Expires is when the delivery's hold on its row ends unless it is extended, by this host's clock.
+// Expires is when the delivery's hold on its row ends unless it is extended, by this host's clock. It is
+// zero where the hold lasts until it is settled.
 func (d *Delivery) Expires() time.Time { return d.expires }

@@ -51,6 +51,11 @@ type Options struct {
 	DeadTable *dialect.Table
 	// FIFO keeps one row of a group in work at a time, in claim order.
 	FIFO bool
+	// Level is the isolation level of the transactions in which deliveries are handled, empty for
+	// read_committed.
+	Level dialect.Level
+	// Backoff is how long this process leaves a row alone whose settlement was refused; nil is a second.
+	Backoff func(*Delivery) time.Duration
 	// Now is the host's clock.
 	Now func() time.Time
 }
@@ -68,6 +73,8 @@ type source struct {
 	options Options
 	table   *dialect.Table
 	columns []dialect.Column // of the key
+	// countsLate says that a settlement counts the attempt, since the claim does not.
+	countsLate bool
 }
 
 func newSource(s store.Store, o Options) source {
@@ -123,8 +130,11 @@ func Skew(ctx context.Context, s store.Store, now func() time.Time) (time.Durati
 	return time.UnixMicro(int64(seconds * 1e6)).Sub(before.Add(half)), nil
 }
 
-// New is the form that a table takes: the lease form where a column plays locked_until. It fails where
-// the database has no such form.
+// New is the form that a table takes: the lease form where a column plays locked_until, and otherwise
+// the row lock form. It fails where the database has no such form.
 func New(s store.Store, o Options) (Form, error) {
-	return NewLease(s, o)
+	if o.Table.Has(dialect.LockedUntil) {
+		return NewLease(s, o)
+	}
+	return NewRowLock(s, o)
 }

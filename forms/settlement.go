@@ -67,11 +67,13 @@ const (
 	Unsent
 	// Failed changed nothing: the database refused the row's own statement.
 	Failed
+	// RolledBack changed nothing, and the row is back in its queue: the transaction that held it is gone.
+	RolledBack
 	// Unknown got no answer. It may have taken effect and is not repeated.
 	Unknown
 )
 
-var stateNames = [...]string{"done", "lost", "busy", "unsent", "failed", "unknown"}
+var stateNames = [...]string{"done", "lost", "busy", "unsent", "failed", "rolled back", "unknown"}
 
 func (s State) String() string { return stateNames[s] }
 

@@ -180,7 +180,11 @@ func claimed(t *dialect.Table) (string, []dialect.Output) {
 		columns = append(columns, text("", c))
 	}
 	for _, o := range dialect.ClaimedRoles(t) {
-		columns = append(columns, text("", t.Column(o.Role)))
+		column := text("", t.Column(o.Role))
+		if o.Role == dialect.Attempt {
+			column = grammar.Text(grammar.Current(t))
+		}
+		columns = append(columns, column)
 		outputs = append(outputs, dialect.Output{Field: o.Field})
 	}
 	return strings.Join(columns, ", "), outputs

@@ -1,0 +1,170 @@
+package forms
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+)
+
+// RowLock holds rows by the locks of a transaction, which stays open while they are handled and which
+// their settlement commits: a row and its outcome change together, and the rows of a process that has
+// crashed are back at once. The deliveries of one claim share a transaction and a connection.
+//
+// All of its methods may run beside each other. Settle takes the deliveries of a claim together; those
+// that it is not given go back as they are.
+type RowLock struct {
+	source
+	level   dialect.Level
+	dialect dialect.RowLock
+	change  [changeCount][]dialect.Statement
+
+	mu     sync.Mutex
+	claims map[int]*dialect.Statement // by the number of rows that they leave out
+
+	leftOut leftOut
+	// alone is how many of the next claims take one row, after a claim of several was rolled back.
+	alone atomic.Int64
+}
+
+// hold is the transaction of one claim. Its lock keeps the probe and the settlement apart, which share
+// the connection.
+type hold struct {
+	mu      sync.Mutex
+	session store.Session
+	tx      store.Work
+	rows    int
+	ended   bool
+}
+
+// NewRowLock builds the statements of a subscription. It fails where the database has no row locks, or
+// does not keep the isolation level.
+func NewRowLock(s store.Store, o Options) (*RowLock, error) {
+	d, ok := s.Dialect().(dialect.RowLock)
+	if !ok {
+		return nil, fmt.Errorf("table %s: %s has no row locks; the table can take the lease form (locked_until) or the advisory form (advisory_lock)",
+			o.Table, s.Dialect().Name())
+	}
+	if o.Level == "" {
+		o.Level = dialect.ReadCommitted
+	}
+	if kept, levels := dialect.Keeps(d, o.Level); !kept {
+		return nil, fmt.Errorf("table %s: %s does not keep the isolation level %q; it keeps %s", o.Table, d.Name(), o.Level, list(levels))
+	}
+	r := &RowLock{source: newSource(s, o), level: o.Level, dialect: d, claims: map[int]*dialect.Statement{}}
+	r.countsLate = true
+	r.leftOut.rows = map[string]leftRow{}
+	t := o.Table
+	r.change[Finish] = some(d.Finish(t))
+	r.change[Return] = some(d.Return(t))
+	if o.DeadGroup != "" {
+		r.change[MoveToGroup] = some(d.MoveToGroup(t))
+	}
+	if o.DeadTable != nil {
+		r.change[MoveToTable] = d.MoveToTable(t, o.DeadTable)
+	}
+	return r, nil
+}
+
+func list(levels []dialect.Level) string {
+	words := make([]string, len(levels))
+	for i, l := range levels {
+		words[i] = string(l)
+	}
+	return strings.Join(words, ", ")
+}
+
+// some is the statement, or none where it has nothing to do.
+func some(s dialect.Statement) []dialect.Statement {
+	if s.SQL == "" {
+		return nil
+	}
+	return []dialect.Statement{s}
+}
+
+// Statements implements [Form].
+func (r *RowLock) Statements() []Named {
+	named := []Named{{"claim", *r.claim(0)}, {"claim without rows", *r.claim(1)}}
+	for change, name := range []string{"finish", "return", "move to group", "move to table"} {
+		for _, s := range r.change[change] {
+			named = append(named, Named{name, s})
+		}
+	}
+	return named
+}
+
+// claim is the claim that leaves out n rows.
+func (r *RowLock) claim(n int) *dialect.Statement {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, ok := r.claims[n]
+	if !ok {
+		selection := r.options.selection()
+		selection.LeftOut = n
+		built := r.dialect.RowLockClaim(r.table, selection)
+		s = &built
+		r.claims[n] = s
+	}
+	return s
+}
+
+// Connections implements [Connected].
+func (r *RowLock) Connections() int { return 1 }
+
+// KeepEvery implements [Form].
+func (r *RowLock) KeepEvery() time.Duration { return time.Second }
+
+// Extend asks the server of each transaction that holds deliveries whether it is still there. One that
+// is being settled is: its settlement says what became of it. One that does not answer is ended, and
+// its deliveries are lost.
+func (r *RowLock) Extend(ctx context.Context, deliveries []*Delivery) []Answer {
+	lost := map[*hold]*atomic.Bool{}
+	var probes sync.WaitGroup
+	for _, d := range deliveries {
+		if h := d.hold; lost[h] == nil {
+			found := &atomic.Bool{}
+			lost[h] = found
+			probes.Go(func() { found.Store(h.lost(ctx)) })
+		}
+	}
+	probes.Wait()
+	answers := make([]Answer, len(deliveries))
+	for i, d := range deliveries {
+		if lost[d.hold].Load() {
+			answers[i].State = Lost
+		}
+	}
+	return answers
+}
+
+// lost probes the hold.
+func (h *hold) lost(ctx context.Context) bool {
+	if !h.mu.TryLock() {
+		return false
+	}
+	defer h.mu.Unlock()
+	if h.ended {
+		return true
+	}
+	if h.session.Ping(ctx) == nil {
+		return false
+	}
+	h.end(false)
+	return true
+}
+
+// end gives the connection back, or closes it where nobody knows what it still holds. The lock is held.
+// An error is none of the rows' business: the pool drops a connection that is broken.
+func (h *hold) end(clean bool) {
+	h.ended = true
+	if clean {
+		_ = h.session.Release()
+	} else {
+		_ = h.session.Close()
+	}
+}

@@ -1,0 +1,79 @@
+package forms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+)
+
+// Claim locks at most limit claimable rows, in claim order, in a transaction that stays open until they
+// are settled. After a claim of several rows was rolled back it takes one row at a time, until each of
+// those has had its turn: the one that fails then fails alone.
+func (r *RowLock) Claim(ctx context.Context, limit int, _ bool) ([]*Delivery, error) {
+	alone := r.takeAlone()
+	if alone {
+		limit = 1
+	}
+	deliveries, err := r.lock(ctx, limit)
+	if err != nil {
+		return nil, fmt.Errorf("claim from %s: %w", r.table, err)
+	}
+	if alone && len(deliveries) == 0 {
+		r.alone.Store(0) // somebody else has them
+	}
+	return deliveries, nil
+}
+
+// Alone implements [Connected].
+func (r *RowLock) Alone() bool { return r.alone.Load() > 0 }
+
+func (r *RowLock) takeAlone() bool {
+	for {
+		n := r.alone.Load()
+		if n == 0 || r.alone.CompareAndSwap(n, n-1) {
+			return n > 0
+		}
+	}
+}
+
+func (r *RowLock) lock(ctx context.Context, limit int) ([]*Delivery, error) {
+	session, err := r.store.Hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h := &hold{session: session}
+	var batch *claimed
+	for range tries {
+		batch, h.tx, err = r.lockOnce(ctx, session, limit)
+		if err == nil || r.store.Failure(err) != store.Transient {
+			break
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, session.Release())
+	}
+	if len(batch.rows) == 0 {
+		h.end(h.tx.Rollback() == nil)
+		return nil, nil
+	}
+	h.rows = len(batch.rows)
+	deliveries := make([]*Delivery, len(batch.rows))
+	for i := range batch.rows {
+		deliveries[i] = batch.rows[i].delivery
+		deliveries[i].hold = h
+	}
+	return deliveries, nil
+}
+
+func (r *RowLock) lockOnce(ctx context.Context, session store.Session, limit int) (*claimed, store.Work, error) {
+	now := r.options.Now()
+	b := &bind{source: &r.source, now: now, limit: limit, leftOut: r.leftOut.list(now)}
+	statement := r.claim(leftOutLength(len(b.leftOut)))
+	batch := &claimed{source: &r.source}
+	tx, err := session.BeginWork(ctx, store.TxOptions{Level: r.level}, store.Step{
+		Statement: statement, Args: b.arguments(statement, 0), Row: batch.read(statement, false),
+	})
+	return batch, tx, err
+}
