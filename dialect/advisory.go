@@ -35,6 +35,11 @@ type Advisory interface {
 	// LockSettings prepares a session: it bounds the waits for other sessions' row locks, and keeps
 	// the server from ending an idle session. Nil where there is nothing to set.
 	LockSettings() *Statement
+	// SessionID answers what names the session on the server, an integer or a text, and EndSession
+	// ends the session of that name from another one, with its locks: a server may not notice for
+	// hours that a connection is gone. Nil where there are no sessions.
+	SessionID() *Statement
+	EndSession() *Statement
 }
 
 // KeyText says how a database renders a lock key.

@@ -93,3 +93,16 @@ func (d Dialect) Take(t *dialect.Table, s dialect.Selection) []dialect.Statement
 func (Dialect) LockSettings() *dialect.Statement {
 	return &dialect.Statement{SQL: "SET SESSION innodb_lock_wait_timeout = 2, wait_timeout = 3600"}
 }
+
+// SessionID implements [dialect.Advisory].
+func (Dialect) SessionID() *dialect.Statement {
+	return &dialect.Statement{SQL: "SELECT CONNECTION_ID()"}
+}
+
+// EndSession implements [dialect.Advisory].
+func (d Dialect) EndSession() *dialect.Statement {
+	b := d.Builder()
+	b.Add("KILL ", b.Bind(dialect.SessionID))
+	s := b.Statement()
+	return &s
+}

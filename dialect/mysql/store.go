@@ -36,7 +36,8 @@ func Open(ctx context.Context, d dialect.Dialect, rawURL string, o store.Options
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return sqlstore.New(sqlstore.Config{DB: db, Dialect: d, Failure: failure, BeginWork: begin, VersionSQL: "SELECT VERSION()"}), nil
+	return sqlstore.New(sqlstore.Config{DB: db, Dialect: d, Failure: failure, BeginWork: begin, VersionSQL: "SELECT VERSION()",
+		Place: config.Net + " " + config.Addr}), nil
 }
 
 func parse(rawURL string) (*mysqldriver.Config, error) {

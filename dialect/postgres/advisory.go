@@ -90,3 +90,17 @@ func (Dialect) LockSettings() *dialect.Statement {
 	return &dialect.Statement{SQL: `SELECT set_config(name, CASE name WHEN 'lock_timeout' THEN '2s' ELSE '0' END, false) ` +
 		`FROM pg_settings WHERE name IN ('lock_timeout', 'idle_session_timeout', 'idle_in_transaction_session_timeout')`}
 }
+
+// SessionID implements [dialect.Advisory]. A process number is used again, but not with the same start.
+func (Dialect) SessionID() *dialect.Statement {
+	return &dialect.Statement{SQL: "SELECT pid::text || ' ' || backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()"}
+}
+
+// EndSession implements [dialect.Advisory].
+func (Dialect) EndSession() *dialect.Statement {
+	b := grammar.Builder()
+	b.Add("SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity WHERE pid::text || ' ' || backend_start::text = ",
+		b.Bind(dialect.SessionID), "::text")
+	s := b.Statement()
+	return &s
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -141,6 +142,12 @@ func (s *Store) Version(ctx context.Context) (string, error) {
 	return version, err
 }
 
+// Place implements [store.Store].
+func (s *Store) Place() string {
+	c := s.pool.Config().ConnConfig
+	return net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))) + "/" + c.Database
+}
+
 // Close implements [store.Store].
 func (s *Store) Close() error {
 	s.pool.Close()
@@ -265,7 +272,7 @@ func (h *heldSession) Release() error {
 
 // Close implements [store.Session].
 func (h *heldSession) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	return h.held.Hijack().Close(ctx)
 }
@@ -281,6 +288,9 @@ func (t *transaction) Commit(ctx context.Context) error { return t.tx.Commit(ctx
 // rollbackTimeout bounds the wait for a server that does not answer; the connection is closed then,
 // which rolls back as well.
 const rollbackTimeout = 5 * time.Second
+
+// closeTimeout bounds the farewell to a server; the connection is cut off then.
+const closeTimeout = 2 * time.Second
 
 // Rollback implements [store.Tx].
 func (t *transaction) Rollback() error {

@@ -53,3 +53,9 @@ func (d Dialect) Take(t *dialect.Table, s dialect.Selection) []dialect.Statement
 
 // LockSettings implements [dialect.Advisory].
 func (Dialect) LockSettings() *dialect.Statement { return nil }
+
+// SessionID implements [dialect.Advisory].
+func (Dialect) SessionID() *dialect.Statement { return nil }
+
+// EndSession implements [dialect.Advisory].
+func (Dialect) EndSession() *dialect.Statement { return nil }

@@ -47,7 +47,12 @@ func Open(ctx context.Context, d dialect.Dialect, rawURL string, _ store.Options
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return sqlstore.New(sqlstore.Config{DB: db, Dialect: d, Failure: failure, BeginWork: begin, VersionSQL: "SELECT sqlite_version()"}), nil
+	place, err := placeOf(path)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &Store{sqlstore.New(sqlstore.Config{DB: db, Dialect: d, Failure: failure, BeginWork: begin, VersionSQL: "SELECT sqlite_version()",
+		Place: place})}, nil
 }
 
 func filePath(rawURL string) (string, error) {

@@ -58,8 +58,26 @@ type Store interface {
 	Failure(err error) Failure
 	// Version is the server's version in its own words.
 	Version(ctx context.Context) (string, error)
+	// Place tells the database from every other that this process may reach: stores with one place
+	// share their locks.
+	Place() string
 	// Close waits for the statements in flight and closes every connection.
 	Close() error
+}
+
+// Sole is a store whose database keeps no locks that a session holds, so that the process keeps them: it
+// may be the only one that does so for this database.
+type Sole interface {
+	// Occupy keeps other processes from doing so until release is called or the process ends, and
+	// fails where another has done it before.
+	Occupy(ctx context.Context) (release func() error, err error)
+}
+
+// Pooled is a store that may reach its database through a pooler.
+type Pooled interface {
+	// SharesSessions finds out whether the pooler hands out one session of the server to several
+	// clients between their transactions, so that a session's locks protect nobody.
+	SharesSessions(ctx context.Context) (bool, error)
 }
 
 // Listener is a store whose database tells it of rows that other sessions write.

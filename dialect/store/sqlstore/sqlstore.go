@@ -22,6 +22,8 @@ type Config struct {
 	BeginWork func(o store.TxOptions) []string
 	// VersionSQL answers the server's version.
 	VersionSQL string
+	// Place is the store's.
+	Place string
 	// OnClose runs after the connections are closed.
 	OnClose func() error
 }
@@ -92,6 +94,9 @@ func (s *Store) Version(ctx context.Context) (string, error) {
 	err := s.config.DB.QueryRowContext(ctx, s.config.VersionSQL).Scan(&version)
 	return version, err
 }
+
+// Place implements [store.Store].
+func (s *Store) Place() string { return s.config.Place }
 
 // Close implements [store.Store].
 func (s *Store) Close() error {
