@@ -21,6 +21,12 @@ func (l *Lease) Settle(ctx context.Context, settlements []*Settlement) []Answer 
 	now := l.options.Now()
 	return l.each(ctx, settlements, work{
 		doing: "settle",
+		refuse: func(row *Settlement) error {
+			if h := &l.change[row.Change]; h.Many == nil && h.One == nil {
+				return fmt.Errorf("settle row %s of %s: its subscription has no such dead letter target", row.Delivery.ID, l.table)
+			}
+			return nil
+		},
 		single: func(rows []*Settlement) bool {
 			for _, row := range rows {
 				if row.Change != rows[0].Change || !single(&l.change[row.Change]) {
@@ -45,6 +51,7 @@ func (l *Lease) Extend(ctx context.Context, deliveries []*Delivery) []Answer {
 	}
 	answers := l.each(ctx, rows, work{
 		doing:  "extend",
+		refuse: func(*Settlement) error { return nil },
 		single: func([]*Settlement) bool { return single(&l.extend) },
 		run: func(ctx context.Context, w writer, rows []*Settlement) (*found, error) {
 			return l.changeGroup(ctx, w, &l.extend, &bind{source: &l.source, now: now, expiry: expiry, rows: rows})
@@ -82,6 +89,8 @@ func newFound(n int) *found { return &found{make([]bool, n), make([]string, n)} 
 // work is a change to rows.
 type work struct {
 	doing string
+	// refuse says why a row cannot be changed at all.
+	refuse func(row *Settlement) error
 	// single reports whether a group is one statement, which is a transaction of its own.
 	single func(rows []*Settlement) bool
 	run    func(ctx context.Context, w writer, rows []*Settlement) (*found, error)
@@ -94,6 +103,10 @@ func (l *Lease) each(ctx context.Context, rows []*Settlement, w work) []Answer {
 	answers := make([]Answer, len(rows))
 	var group []int
 	for i, row := range rows {
+		if err := w.refuse(row); err != nil {
+			answers[i] = Answer{State: Failed, Err: err}
+			continue
+		}
 		if len(row.Delivery.others) > 0 {
 			answers[i] = l.alone(ctx, row, w)
 			continue

@@ -186,3 +186,16 @@ func TestSettleAfterAThirdPartyChangedTheRow(t *testing.T) {
 		equal(t, "rows", columns(t, s, table, "id", "payload", "group"), "2|changed|g\n3|changed|dead")
 	})
 }
+
+// TestSettleWithoutATarget fails that settlement alone.
+func TestSettleWithoutATarget(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		table := create(t, s, leased())
+		l := lease(t, s, table, func(o *forms.LeaseOptions) { o.DeadGroup = "" })
+		fill(t, s, table, 3)
+		d := claim(t, l, 3)
+		equal(t, "answers", states(l.Settle(t.Context(), []*forms.Settlement{
+			{Delivery: d[0], Change: forms.MoveToGroup}, finish(d[1]), {Delivery: d[2], Change: forms.MoveToTable}})), "failed done failed")
+		settle(t, l, forms.Done, back(d[0]), back(d[2]))
+	})
+}

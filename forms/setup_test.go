@@ -321,3 +321,18 @@ func equal(t *testing.T, what, got, want string) {
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// until asks again and again until there is something to be told.
+func until(t *testing.T, ask func() string) string {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		if answer := ask(); answer != "" {
+			return answer
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("waited in vain")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
