@@ -156,6 +156,10 @@ func (l *Lease) group(ctx context.Context, rows []*Settlement, indexes []int, w 
 // tries is how often a transaction is run that fails for a reason that passes, such as a deadlock.
 const tries = 3
 
+// errPassedOver is a statement that has left out rows which this transaction has locked. MariaDB's can: a
+// claim on its way may have the row's entry in an index locked that the statement reads by, for a moment.
+var errPassedOver = errors.New("rows were passed over")
+
 // try runs a group until it does not fail for a reason that passes.
 func (l *Lease) try(ctx context.Context, rows []*Settlement, w work) (f *found, failure store.Failure, err error) {
 	for range tries {
@@ -205,7 +209,10 @@ func (l *Lease) transact(ctx context.Context, rows []*Settlement, w work) (*foun
 	f, err := w.run(ctx, tx, rows)
 	if err != nil {
 		failure := l.store.Failure(err)
-		if failure == store.Unanswered {
+		switch {
+		case errors.Is(err, errPassedOver):
+			failure = store.Transient
+		case failure == store.Unanswered:
 			failure = store.Unsent
 		}
 		return nil, failure, errors.Join(err, tx.Rollback())
@@ -299,8 +306,12 @@ func (l *Lease) changeGroup(ctx context.Context, w writer, h *dialect.Held, b *b
 	b.rows = rows
 	if h.Many != nil {
 		n := listLength(len(rows))
-		if _, err := w.Exec(ctx, h.Many, n, b.arguments(h.Many, n)); err != nil {
+		changed, err := w.Exec(ctx, h.Many, n, b.arguments(h.Many, n))
+		if err != nil {
 			return nil, err
+		}
+		if changed != int64(len(rows)) {
+			return nil, fmt.Errorf("%w: %d rows are locked and held, but %d changed", errPassedOver, len(rows), changed)
 		}
 	}
 	for _, row := range rows {
