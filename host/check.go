@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -62,7 +63,8 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 	if t == nil {
 		return nil // reported with the table
 	}
-	o := forms.Options{Table: t, Group: h.Group, Lease: h.Lease, MaxAttempts: int64(h.MaxAttempts), FIFO: h.Table.FIFO, Now: now}
+	o := forms.Options{Table: t, Group: h.Group, Lease: h.Lease, MaxAttempts: int64(h.MaxAttempts), FIFO: h.Table.FIFO,
+		Level: dialect.Level(h.Table.Isolation), Backoff: (&policy{handler: h}).backoff, Now: now}
 	if h.Group == config.EveryGroup {
 		o.Group, o.AllGroups, o.Except = "", true, deadGroups(c.config, h.Table)
 	}
@@ -154,5 +156,8 @@ func moduleProblem(err error) (what, remedy string) {
 	if errors.As(err, &refused) {
 		return "module " + refused.Path + " " + refused.What, refused.Remedy
 	}
-	return err.Error(), "see that the file is there and can be read"
+	if missing := (*fs.PathError)(nil); errors.As(err, &missing) {
+		return "cannot read the module " + missing.Path + ": " + missing.Err.Error(), "build it, or correct the path"
+	}
+	return err.Error(), "report this, with the module"
 }

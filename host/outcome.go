@@ -2,8 +2,6 @@ package host
 
 import (
 	"sync/atomic"
-
-	"github.com/inbox-wasm/inbox-wasm/forms"
 )
 
 // outcome is what a delivery came to, as it is counted and logged.
@@ -77,5 +75,15 @@ type Report struct {
 	Table   string `json:"table"`
 	Group   string `json:"group,omitempty"`
 	Counts
-	Waiting forms.Waiting `json:"waiting"`
+	Waiting Waiting `json:"waiting"`
+}
+
+// Waiting counts the rows that a handler reads, by state.
+type Waiting struct {
+	// Held rows are in work somewhere, were until a crash, or rest in a table without retry_after.
+	Held int64 `json:"held"`
+	// Due rows can be claimed now.
+	Due int64 `json:"due"`
+	// Delayed rows wait for their time.
+	Delayed int64 `json:"delayed"`
 }

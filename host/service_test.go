@@ -62,7 +62,7 @@ func TestReportsCountWhatWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "waiting", reports[0].Waiting, forms.Waiting{Held: 1, Due: 1, Delayed: 1})
+		equal(t, "waiting", reports[0].Waiting, Waiting{Held: 1, Due: 1, Delayed: 1})
 	})
 }
 

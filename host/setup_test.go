@@ -157,11 +157,15 @@ func untilEmpty(o *Options) { o.UntilEmpty = true }
 // enqueue writes payloads into a group, through the service.
 func (b *bench) enqueue(table, group string, payloads ...string) {
 	b.t.Helper()
-	messages := make([]forms.Message, len(payloads))
+	b.write(table, messages(group, payloads)...)
+}
+
+func messages(group string, payloads []string) []forms.Message {
+	list := make([]forms.Message, len(payloads))
 	for i, p := range payloads {
-		messages[i] = forms.Message{Group: group, Payload: []byte(p)}
+		list[i] = forms.Message{Group: group, Payload: []byte(p)}
 	}
-	b.write(table, messages...)
+	return list
 }
 
 func (b *bench) write(table string, messages ...forms.Message) {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
@@ -55,17 +58,16 @@ func (c *checker) describe(ctx context.Context, s store.Store) map[*config.Table
 
 // compareTarget reports the columns of a table that its dead letter table lacks.
 func (c *checker) compareTarget(h *config.Handler, t, target *dialect.Table) bool {
-	same := true
+	var missing []string
 	for _, column := range t.Columns {
-		if column.Generated {
-			continue
+		there := slices.ContainsFunc(target.Columns, func(c dialect.Column) bool { return c.Name == column.Name })
+		if !there && !column.Generated {
+			missing = append(missing, strconv.Quote(column.Name))
 		}
-		if other := target.Named(column.Name); other.Type != "" {
-			continue
-		}
-		same = false
-		c.handler(h, "dead_letter", fmt.Sprintf("table %s has no column %q, which table %s has", target, column.Name, t),
+	}
+	if len(missing) > 0 {
+		c.handler(h, "dead_letter", fmt.Sprintf("table %s lacks columns of table %s: %s", target, t, strings.Join(missing, ", ")),
 			"give the dead letter table the same columns")
 	}
-	return same
+	return len(missing) == 0
 }

@@ -100,7 +100,10 @@ func (p *program) runEnqueue(ctx context.Context, key string, f *enqueueFlags) (
 	defer func() { err = errors.Join(err, s.Close()) }()
 	t := host.Declared(declared)
 	if err := forms.Describe(ctx, s, t); err != nil {
-		return fmt.Errorf("%w; `inbox-wasm schema --apply` creates the declared tables", err)
+		if errors.Is(err, forms.ErrNoTable) {
+			return fmt.Errorf("the database has no table %s: `inbox-wasm schema --apply` creates it", t)
+		}
+		return err
 	}
 	w := forms.NewWriter(s, t, time.Now)
 	if host.Listened(cfg, declared) {
@@ -108,7 +111,7 @@ func (p *program) runEnqueue(ctx context.Context, key string, f *enqueueFlags) (
 	}
 	written, err := writeAll(ctx, w, source)
 	if err != nil {
-		return fmt.Errorf("%w; %d rows were written before it", err, written)
+		return fmt.Errorf("%w; before that, %s", err, rowsWritten(written, t))
 	}
 	if p.json {
 		return p.printJSON(map[string]any{"table": t.String(), "rows": written})

@@ -67,11 +67,15 @@ func (p *program) root() *cobra.Command {
 		Short:         "Run WebAssembly handlers on the queue tables of your own database",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("unknown command %q", args[0])
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
 			}
-			return nil
+			c.SuggestionsMinimumDistance = 2
+			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+				return usage("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
+			}
+			return usage("unknown command %q", args[0])
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -206,7 +206,7 @@ func golden(t *testing.T, name, got string) {
 // equal compares what a test found with what it wants.
 func equal[T any](t testing.TB, what string, got, want T) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
 		t.Errorf("%s: got +, want -\n%s", what, diff)
 	}
 }
