@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/inbox-wasm/inbox-wasm/abi"
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 	"github.com/inbox-wasm/inbox-wasm/forms"
@@ -145,9 +146,24 @@ func (c *checker) modules(ctx context.Context, e *engine.Engine) []*engine.Modul
 		if errs[i] != nil {
 			what, remedy := moduleProblem(errs[i])
 			c.handler(h, "module", what, remedy)
+			continue
 		}
+		c.entry(h, modules[i].Info())
 	}
 	return modules
+}
+
+// entry refuses a module without the export that the handler's batch needs.
+func (c *checker) entry(h *config.Handler, module engine.Info) {
+	has := func(export string) bool { return slices.Contains(module.Exports, export) }
+	switch {
+	case h.Batch > 1 && !has(abi.ExportHandleBatch):
+		c.handler(h, "batch", fmt.Sprintf("is %d, and module %s exports no %s", h.Batch, module.Path, abi.ExportHandleBatch),
+			"remove batch, or export "+abi.ExportHandleBatch+" (count: i32) -> i32")
+	case h.Batch == 1 && !has(abi.ExportHandle):
+		c.handler(h, "batch", fmt.Sprintf("is 1, and module %s exports %s alone", module.Path, abi.ExportHandleBatch),
+			"raise batch, or export "+abi.ExportHandle+" () -> i32")
+	}
 }
 
 // moduleProblem splits an engine's error into what is wrong and what to do.

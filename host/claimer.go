@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// maxAhead bounds the rows that wait for a thread when the claim size is automatic.
+	// maxAhead bounds the rows that wait for a thread when the claim size is automatic, and those of a
+	// claim for free threads, but for a batch that is larger.
 	maxAhead = 500
 	// aheadFor is how much work the waiting rows should be: enough to cover the claim of the next
 	// ones, and little enough that other processes are not kept from the rows.
@@ -28,7 +29,7 @@ type claimer struct {
 	// rows that nobody would know of until their leases end.
 	statements context.Context
 
-	// rate is the calls that end in a second, smoothed, as of the mark.
+	// rate is the rows whose calls end in a second, smoothed, as of the mark.
 	rate       float64
 	markTime   time.Time
 	markCalls  int64
@@ -41,7 +42,8 @@ func (c *claimer) plan() (limit int, ahead bool) {
 	s := c.sub
 	target := c.ahead()
 	waiting, free := s.queue.room(target / 2)
-	if s.queue.threads() == 0 || s.settler.inHand() > 4*max(target, s.handler.Threads)+free {
+	free = min(free, max(maxAhead, s.handler.Batch))
+	if s.queue.threads() == 0 || s.settler.inHand() > 4*max(target, s.handler.Threads*s.handler.Batch)+free {
 		return 0, false
 	}
 	if s.handler.Table.FIFO {
@@ -178,6 +180,7 @@ func (s *subscription) start(rows []*forms.Delivery) {
 	tasks := make([]*task, len(rows))
 	for i, d := range rows {
 		tasks[i] = newTask(d)
+		tasks[i].alone = s.alone(d)
 	}
 	s.settler.hold(tasks)
 	if !s.queue.put(tasks) {
@@ -189,5 +192,5 @@ func (s *subscription) start(rows []*forms.Delivery) {
 
 // giveBack returns a row that was not started, with its attempt.
 func (s *subscription) giveBack(t *task) {
-	s.settler.add(verdict{t, forms.Settlement{Delivery: t.delivery, Change: forms.Return, Uncount: true}, released})
+	s.settler.add(t.released())
 }

@@ -50,7 +50,7 @@ type counters struct {
 	outcomes  [outcomeCount]atomic.Int64
 	lost      atomic.Int64
 	unsettled atomic.Int64
-	// handled counts the calls that have ended.
+	// handled counts the rows whose calls have ended.
 	handled atomic.Int64
 }
 

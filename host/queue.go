@@ -11,6 +11,8 @@ type queue struct {
 	ready   int // threads that have an instance
 	idle    int // threads that wait in take
 	closed  bool
+	// batch is how many tasks a thread takes at once.
+	batch int
 	// low is the length at which taking a task asks the claimer for more.
 	low int
 	// need has a signal for the claimer: a thread is idle, or the queue is low.
@@ -18,7 +20,7 @@ type queue struct {
 }
 
 func newQueue() *queue {
-	q := &queue{need: make(chan struct{}, 1)}
+	q := &queue{batch: 1, need: make(chan struct{}, 1)}
 	q.arrived.L = &q.mu
 	return q
 }
@@ -53,6 +55,22 @@ func (q *queue) take() *task {
 		q.arrived.Wait()
 		q.idle--
 	}
+	return q.next()
+}
+
+// more appends the tasks that wait, until the list is a batch. It waits for none, and leaves a task that
+// is to be alone.
+func (q *queue) more(tasks []*task) []*task {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(tasks) < q.batch && q.head < len(q.tasks) && !q.tasks[q.head].alone {
+		tasks = append(tasks, q.next())
+	}
+	return tasks
+}
+
+// next takes the first task. The lock is held, and there is one.
+func (q *queue) next() *task {
 	t := q.tasks[q.head]
 	q.tasks[q.head] = nil
 	q.head++
@@ -69,14 +87,14 @@ func (q *queue) ask() {
 	}
 }
 
-// room is how many tasks wait, and how many idle threads they leave without one. Below low waiting
+// room is how many tasks wait, and how many more the idle threads could take. Below low waiting
 // tasks the claimer is asked for more.
 func (q *queue) room(low int) (waiting, free int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.low = low
 	waiting = len(q.tasks) - q.head
-	return waiting, max(0, q.idle-waiting)
+	return waiting, max(0, q.idle*q.batch-waiting)
 }
 
 // enter tells the queue of a thread that has an instance, leave of one that has lost it.

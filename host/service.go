@@ -134,6 +134,7 @@ func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.M
 		stopping:   make(chan struct{}),
 		untilEmpty: s.options.UntilEmpty,
 	}
+	sub.queue.batch = h.Batch
 	var warned sync.Once
 	sub.policy = policy{handler: h, now: s.options.Now, warnNoDelay: func() {
 		warned.Do(func() {

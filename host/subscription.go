@@ -29,6 +29,7 @@ type subscription struct {
 	now      func() time.Time
 
 	queue    *queue
+	lone     lone
 	settler  *settler
 	counters counters
 

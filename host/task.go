@@ -18,6 +18,8 @@ type task struct {
 	deadline atomic.Int64
 	// index is the task's place in its settler's list.
 	index int
+	// alone keeps the row from sharing its call.
+	alone bool
 	// lost is set by the settler when an extension found the row taken.
 	lost bool
 }
@@ -26,6 +28,11 @@ func newTask(d *forms.Delivery) *task {
 	t := &task{delivery: d}
 	t.expires.Store(d.Expires().UnixNano())
 	return t
+}
+
+// released is the verdict on a row that was not started: it goes back with its attempt.
+func (t *task) released() verdict {
+	return verdict{t, forms.Settlement{Delivery: t.delivery, Change: forms.Return, Uncount: true}, released}
 }
 
 // held reports whether the delivery's hold lasts at that time.

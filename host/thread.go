@@ -13,6 +13,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
 	"github.com/inbox-wasm/inbox-wasm/host/engine"
 )
 
@@ -21,8 +22,14 @@ import (
 type thread struct {
 	sub      *subscription
 	instance *engine.Instance
-	calls    int // of this instance
-	id       []byte
+	handled  int // messages that this instance was given
+
+	// Kept from call to call, for their room.
+	tasks    []*task
+	started  []*task
+	messages []*engine.Message
+	results  []engine.Result
+	verdicts []verdict
 }
 
 // run handles tasks until the queue is closed. ctx interrupts the guest.
@@ -35,7 +42,13 @@ func (t *thread) run(ctx context.Context) {
 		if task == nil {
 			return
 		}
-		t.handle(ctx, task)
+		t.tasks = append(t.tasks[:0], task)
+		if !task.alone {
+			t.tasks = t.sub.queue.more(t.tasks)
+		}
+		t.sub.settler.add(t.handleAll(ctx, t.tasks)...)
+		clear(t.tasks)
+		clear(t.verdicts)
 	}
 }
 
@@ -48,7 +61,7 @@ func (t *thread) prepare(ctx context.Context) bool {
 	for t.instance == nil {
 		instance, err := t.sub.module.NewInstance(ctx, t.sub.settings)
 		if err == nil {
-			t.instance, t.calls = instance, 0
+			t.instance, t.handled = instance, 0
 			t.sub.queue.enter()
 			break
 		}
@@ -75,33 +88,62 @@ func (t *thread) discard() {
 	t.sub.queue.leave()
 }
 
-// handle runs the guest on one row and passes on what becomes of it.
-func (t *thread) handle(ctx context.Context, task *task) {
-	sub, d := t.sub, task.delivery
+// handleAll runs the guest on rows, all in one call, and says what becomes of each, in any order. The
+// list is the thread's own, until the next call.
+func (t *thread) handleAll(ctx context.Context, tasks []*task) []verdict {
+	sub := t.sub
 	now := sub.now()
+	t.started, t.verdicts = t.started[:0], t.verdicts[:0]
+	for _, task := range tasks {
+		if v, ended := sub.unstartable(task, now); ended {
+			t.verdicts = append(t.verdicts, v)
+			continue
+		}
+		task.deadline.Store(now.Add(sub.handler.Timeout).UnixNano())
+		t.started = append(t.started, task)
+	}
+	if len(t.started) == 0 {
+		return t.verdicts
+	}
+	t.call(ctx, t.started)
+	sub.counters.handled.Add(int64(len(t.started)))
+	for i, task := range t.started {
+		t.verdicts = append(t.verdicts, sub.judge(ctx, task, &t.results[i]))
+	}
+	clear(t.started)
+	return t.verdicts
+}
+
+// unstartable says what becomes of a row that the guest is not to be called with, and whether it is one.
+func (s *subscription) unstartable(task *task, now time.Time) (v verdict, ended bool) {
+	d := task.delivery
 	if !task.held(now) {
-		sub.giveBack(task)
-		return
+		return task.released(), true
 	}
-	if sub.policy.overspent(d) {
-		s, o := sub.policy.bury(forms.Settlement{Delivery: d, Reason: "the last attempt ended without an outcome"})
-		sub.settler.add(verdict{task, s, o})
-		return
+	if s.policy.overspent(d) {
+		buried, o := s.policy.bury(forms.Settlement{Delivery: d, Reason: "the last attempt ended without an outcome"})
+		return verdict{task, buried, o}, true
 	}
-	if flaw := sub.flaw(d); flaw != "" {
-		s, o := sub.policy.undecodable(d, flaw)
-		sub.settler.add(verdict{task, s, o})
-		return
+	if flaw := s.flaw(d); flaw != "" {
+		failed, o := s.policy.undecodable(d, flaw)
+		return verdict{task, failed, o}, true
 	}
-	task.deadline.Store(now.Add(sub.handler.Timeout).UnixNano())
-	result := t.call(ctx, d)
-	sub.counters.handled.Add(1)
-	s, o := sub.policy.settle(d, &result)
+	return verdict{}, false
+}
+
+// judge says what becomes of a row by its call's result.
+func (s *subscription) judge(ctx context.Context, task *task, result *engine.Result) verdict {
+	d := task.delivery
+	settlement, o := s.policy.settle(d, result)
 	if result.Failure != engine.None && result.Failure != engine.Interrupted {
-		sub.log.LogAttrs(ctx, slog.LevelWarn, "the handler failed", slog.String("row", d.ID.String()),
+		s.log.LogAttrs(ctx, slog.LevelWarn, "the handler failed", slog.String("row", d.ID.String()),
 			slog.Int64("attempt", d.Attempt), slog.String("failure", result.Failure.String()), slog.String("reason", result.Reason))
 	}
-	sub.settler.add(verdict{task, s, o})
+	if s.handler.Batch > 1 {
+		// Before the settlement: from then on the row can be claimed again.
+		s.lone.learn(d, result, settlement.Change == forms.Return)
+	}
+	return verdict{task, settlement, o}
 }
 
 // flaw says why no handler can be given the row; empty where one can.
@@ -119,16 +161,41 @@ func isObject(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && json.Valid(text)
 }
 
-// call runs the guest and discards the instance where it is not to be used again.
-func (t *thread) call(ctx context.Context, d *forms.Delivery) engine.Result {
+// call runs the guest on rows, leaves the results, and discards the instance where it is not to be used
+// again.
+func (t *thread) call(ctx context.Context, tasks []*task) {
 	h := t.sub.handler
-	t.id = d.ID.AppendJSON(t.id[:0])
-	t.calls++
-	result := t.instance.Handle(ctx, &engine.Message{
+	for len(t.messages) < len(tasks) {
+		t.messages = append(t.messages, &engine.Message{})
+	}
+	messages := t.messages[:len(tasks)]
+	for i, task := range tasks {
+		fill(messages[i], h, task.delivery)
+	}
+	t.results = t.results[:0]
+	if h.Batch > 1 {
+		t.results = t.instance.HandleBatch(ctx, messages, t.results)
+	} else {
+		t.results = append(t.results, t.instance.Handle(ctx, messages[0]))
+	}
+	for _, m := range messages {
+		m.Headers, m.Payload = nil, nil // free to go while the thread is idle
+	}
+	t.handled += len(tasks)
+	worn := h.Instance == "fresh" || h.RecycleAfter > 0 && t.handled >= h.RecycleAfter ||
+		h.RecycleMemory > 0 && t.results[0].Memory > h.RecycleMemory
+	if worn || !t.results[0].Reusable {
+		t.discard()
+	}
+}
+
+// fill makes m the message of a delivery.
+func fill(m *engine.Message, h *config.Handler, d *forms.Delivery) {
+	*m = engine.Message{
 		Subscription:    h.Name,
 		Table:           h.Table.Key,
 		Group:           d.Group,
-		ID:              t.id,
+		ID:              d.ID.AppendJSON(m.ID[:0]),
 		Attempt:         d.Attempt,
 		MaxAttempts:     int64(h.MaxAttempts),
 		PartitionKey:    d.PartitionKey,
@@ -136,13 +203,7 @@ func (t *thread) call(ctx context.Context, d *forms.Delivery) engine.Result {
 		Headers:         d.Headers,
 		Payload:         d.Payload,
 		Timeout:         h.Timeout,
-	})
-	worn := h.Instance == "fresh" || h.RecycleAfter > 0 && t.calls >= h.RecycleAfter ||
-		h.RecycleMemory > 0 && result.Memory > h.RecycleMemory
-	if worn || !result.Reusable {
-		t.discard()
 	}
-	return result
 }
 
 // instanceFailed reports a failed start of an instance, and whether the thread should give up.

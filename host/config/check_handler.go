@@ -112,6 +112,9 @@ func (p *parser) checkHandler(c *Config, h *handlerDraft) {
 	if h.Claim > 0 && h.Batch > h.Claim {
 		p.refuse(h.n, "claim", "is below batch, which it has to fill", `raise claim, or write claim = "auto"`)
 	}
+	if h.Instance == "fresh" && h.Batch > 1 {
+		p.refuse(h.n, "instance", `cannot be "fresh" with a batch, whose messages share an instance`, "remove instance or batch")
+	}
 	p.checkRetries(h)
 	p.checkTransactional(c, h)
 	p.checkAgainstTable(h)

@@ -27,7 +27,6 @@ var unsupportedTables = []unsupported[*Table]{
 var unsupportedHandlers = []unsupported[*Handler]{
 	{"connections", "", func(h *Handler) bool { return h.Connections != 1 }},
 	{"by_key", "", func(h *Handler) bool { return h.ByKey }},
-	{"batch", "", func(h *Handler) bool { return h.Batch > 1 }},
 	{"rate_limit", "", func(h *Handler) bool { return h.RateLimit != Rate{} }},
 	{"transactional", "", func(h *Handler) bool { return h.Transactional }},
 	{"transaction_role", "", func(h *Handler) bool { return h.TransactionRole != "" }},

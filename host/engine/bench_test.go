@@ -37,8 +37,9 @@ func TestHandleAllocatesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		length := payload(c, i.mod.Memory(), args)
-		r, failed := i.failure(nil, c.end())
-		if r = i.outcome(abi.Ack); failed || length != 7 || r.Code != abi.Ack {
+		e := ended{}
+		e.failure, e.what = i.failure(nil, c.end())
+		if r := i.result(&e, abi.ExportHandle, c.said); r.Failure != None || length != 7 || r.Code != abi.Ack {
 			t.Fatalf("%d, %+v", length, r)
 		}
 		c.flush()

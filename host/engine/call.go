@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/abi"
 )
 
 // call is what the host functions of one instance work on: its settings, and the message that is being
@@ -19,14 +22,13 @@ type call struct {
 	out    stream
 	err    stream
 
-	message *Message // nil while the instance initialises
+	message *Message // the current one; nil while the instance initialises
+	said    *said    // about the current message
 
-	// What the guest has said about this message.
-	delay    time.Duration
-	hasDelay bool
-	reason   string
+	batch  []*Message // all messages of a batch, nil in a call about a single one
+	spoken []said     // about each message of the call; kept for the next one
 
-	// Built on first use, for this message.
+	// Built on first use, for the current message.
 	headers     map[string][]byte
 	headersRead bool
 	headersErr  error
@@ -36,6 +38,15 @@ type call struct {
 	dropped int64 // log lines over the budget
 
 	sleeper *time.Timer
+}
+
+// said is what the guest has said about a message.
+type said struct {
+	delay    time.Duration
+	hasDelay bool
+	reason   string
+	code     abi.Code // its own outcome, where decided
+	decided  bool
 }
 
 type callKey struct{}
@@ -65,16 +76,28 @@ func newCall(s Settings, limit uint64) *call {
 	return c
 }
 
-// reset forgets the last message.
-func (c *call) reset(m *Message) {
-	c.message = m
-	c.delay, c.hasDelay, c.reason = 0, false, ""
+// reset forgets the last call and starts one about m, or about none.
+func (c *call) reset(m *Message) { c.restart(m, nil, 1) }
+
+// resetBatch forgets the last call and starts one about a batch, with its first message as the current one.
+func (c *call) resetBatch(batch []*Message) { c.restart(batch[0], batch, len(batch)) }
+
+func (c *call) restart(m *Message, batch []*Message, n int) {
+	clear(c.spoken)
+	c.spoken = slices.Grow(c.spoken[:0], n)[:n]
+	c.batch = batch
+	c.turnTo(m, 0)
+	c.budget, c.dropped = LogBudget*int64(n), 0
+}
+
+// turnTo makes m, the i-th message of the call, the current one.
+func (c *call) turnTo(m *Message, i int) {
+	c.message, c.said = m, &c.spoken[i]
 	if c.headersRead {
 		clear(c.headers)
 		c.headersRead, c.headersErr = false, nil
 	}
 	c.meta = keepSmall(c.meta)
-	c.budget, c.dropped = LogBudget, 0
 }
 
 // keepSmall empties a buffer for its next use, unless one large message made it too large to keep.

@@ -123,26 +123,27 @@ func sameSignature(f abi.Function, t funcType) bool {
 		slices.Equal([]abi.ValueType{f.Result}, t.results)
 }
 
-// checkEntry wants inbox_handle, and the optional functions as they are meant to be.
+// checkEntry wants inbox_handle or inbox_handle_batch, and every function that is called as it is meant to be.
 func checkEntry(path string, p *parsed) error {
-	if _, ok := p.export(abi.ExportHandle); !ok {
+	_, single := p.export(abi.ExportHandle)
+	if _, batch := p.export(abi.ExportHandleBatch); !single && !batch {
 		return missingHandle(path, p)
 	}
-	code := []abi.ValueType{abi.I32}
+	i32 := []abi.ValueType{abi.I32}
 	for _, want := range []struct {
-		name    string
-		results []abi.ValueType
-	}{{abi.ExportHandle, code}, {abi.ExportInit, code}, {abi.ExportInitialize, nil}} {
+		name            string
+		params, results []abi.ValueType
+	}{{abi.ExportHandle, nil, i32}, {abi.ExportHandleBatch, i32, i32}, {abi.ExportInit, nil, i32}, {abi.ExportInitialize, nil, nil}} {
 		e, ok := p.export(want.name)
 		if !ok {
 			continue
 		}
-		right := funcType{results: want.results}
+		right := funcType{params: want.params, results: want.results}
 		if e.kind != kindFunc {
 			return &LoadError{Path: path, What: fmt.Sprintf("exports %s as a %s, and it must be a function %s", want.name, e.kind, right)}
 		}
 		got, ok := p.signature(e.index)
-		if !ok || len(got.params) != 0 || !slices.Equal(got.results, want.results) {
+		if !ok || !slices.Equal(got.params, want.params) || !slices.Equal(got.results, want.results) {
 			return &LoadError{Path: path, What: fmt.Sprintf("exports %s as %s, and it must be %s", want.name, got, right),
 				Remedy: "declare it as the contract does"}
 		}
@@ -163,15 +164,11 @@ func missingHandle(path string, p *parsed) error {
 		what += "; it exports nothing"
 	}
 	_, start := p.export(abi.ExportStart)
-	_, batch := p.export(abi.ExportHandleBatch)
-	switch {
-	case batch:
-		return &LoadError{Path: path, What: what, Remedy: abi.ExportHandleBatch + " alone is not yet supported: export " + abi.ExportHandle + " too"}
-	case start:
+	if start {
 		return &LoadError{Path: path, What: what, Remedy: "a program with _start needs command mode, which is not yet supported; " +
 			"build a reactor: in Go with -buildmode=c-shared and //go:wasmexport, in C with -mexec-model=reactor, in Rust as a cdylib"}
 	}
-	return &LoadError{Path: path, What: what, Remedy: "export a function " + abi.ExportHandle + " () -> i32"}
+	return &LoadError{Path: path, What: what, Remedy: "export a function " + abi.ExportHandle + " () -> i32, or " + abi.ExportHandleBatch + " (i32) -> i32 for batches"}
 }
 
 func checkMemoryExport(path string, p *parsed) error {

@@ -1,5 +1,5 @@
 // Package engine runs guests: it loads a WebAssembly module, checks what it imports and exports, compiles it
-// once, instantiates it and calls it with one message at a time. It knows no database and no configuration
+// once, instantiates it and calls it with one message, or one batch of them, at a time. It knows no database and no configuration
 // file.
 //
 // The three types nest: an [Engine] holds compiled code, a [Module] is one handler's use of it, an [Instance]

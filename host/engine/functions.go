@@ -26,6 +26,8 @@ var offered = map[string]hostFunction{
 	"meta":        meta,
 	"attempt":     attempt,
 	"deadline_ms": deadlineMS,
+	"message":     message,
+	"outcome":     outcome,
 	"retry_after": retryAfter,
 	"reason":      reason,
 	"log":         logLine,
@@ -95,8 +97,11 @@ func guarded(c *call, name string, impl hostFunction, mod api.Module, stack []ui
 
 // payload(buf, cap: i32) -> i32
 //
-// Copies the message's bytes and answers their length.
+// Copies the message's bytes and answers their length. Absent for a payload of NULL.
 func payload(c *call, m api.Memory, args []uint64) int64 {
+	if c.message.Payload == nil {
+		return int64(abi.Absent)
+	}
 	return give(m, args[0], args[1], c.message.Payload)
 }
 
@@ -146,6 +151,38 @@ func deadlineMS(c *call, _ api.Memory, _ []uint64) int64 {
 	return left.Milliseconds()
 }
 
+// message(i: i32) -> i32
+//
+// Makes message i of a batch, counted from 0, the current one: the first is when the call starts. BadArgument
+// where the batch has no such message, NotAllowed outside of a batch.
+func message(c *call, _ api.Memory, args []uint64) int64 {
+	if c.batch == nil {
+		return int64(abi.NotAllowed)
+	}
+	i := uint32(args[0])
+	if uint64(i) >= uint64(len(c.batch)) {
+		return int64(abi.BadArgument)
+	}
+	c.turnTo(c.batch[i], int(i))
+	return 0
+}
+
+// outcome(code: i32) -> i32
+//
+// Sets the current message's outcome in a batch; the last call counts. BadArgument for a number that is no
+// outcome, which changes nothing, NotAllowed outside of a batch.
+func outcome(c *call, _ api.Memory, args []uint64) int64 {
+	if c.batch == nil {
+		return int64(abi.NotAllowed)
+	}
+	code := abi.Code(int32(uint32(args[0])))
+	if !code.Known() {
+		return int64(abi.BadArgument)
+	}
+	c.said.code, c.said.decided = code, true
+	return 0
+}
+
 // retry_after(ms: i64) -> i32
 //
 // Sets the delay for the outcomes retry_after and snooze; the last call counts. A delay beyond 292 years is
@@ -155,8 +192,8 @@ func retryAfter(c *call, _ api.Memory, args []uint64) int64 {
 	if ms < 0 {
 		return int64(abi.BadArgument)
 	}
-	c.delay = time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
-	c.hasDelay = true
+	c.said.delay = time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+	c.said.hasDelay = true
 	return 0
 }
 
@@ -169,7 +206,7 @@ func reason(c *call, m api.Memory, args []uint64) int64 {
 	if !ok {
 		return int64(abi.BadArgument)
 	}
-	c.reason = sanitise(text, MaxReason)
+	c.said.reason = sanitise(text, MaxReason)
 	return 0
 }
 

@@ -39,9 +39,13 @@ func TestGiveWritesAllOrNothing(t *testing.T) {
 	if got := p.get(probeEnd-10, 10); got != "0123456789" {
 		t.Errorf("at the end of memory: %q", got)
 	}
-	p.message.Payload = nil
+	p.message.Payload = []byte{}
 	if got := p.call("payload", 512, 16); got != 0 {
-		t.Errorf("no payload = %d", got)
+		t.Errorf("an empty payload = %d", got)
+	}
+	p.message.Payload = nil
+	if got := p.call("payload", 512, 16); got != int64(abi.Absent) {
+		t.Errorf("a payload of NULL = %d", got)
 	}
 }
 
@@ -121,8 +125,8 @@ func TestRetryAfter(t *testing.T) {
 		if got := p.call("retry_after", uint64(ms)); got != want {
 			t.Errorf("retry_after(%d) = %d", ms, got)
 		}
-		if c := p.instance.call; c.hasDelay != (want == 0) || c.delay < 0 {
-			t.Errorf("retry_after(%d) left %v, %s", ms, c.hasDelay, c.delay)
+		if c := p.instance.call; c.said.hasDelay != (want == 0) || c.said.delay < 0 {
+			t.Errorf("retry_after(%d) left %v, %s", ms, c.said.hasDelay, c.said.delay)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func goFunctions(t *testing.T, m *Module) {
 	if r := i.Handle(t.Context(), &Message{Payload: []byte("{")}); r.Code != abi.DeadLetter || r.Reason != "unexpected end of JSON input" {
 		t.Errorf("bad JSON: %+v", r)
 	}
-	if r := i.Handle(t.Context(), &Message{}); r.Code != abi.DeadLetter {
+	if r := i.Handle(t.Context(), &Message{Payload: []byte{}}); r.Code != abi.DeadLetter {
 		t.Errorf("no payload: %+v", r)
 	}
 	before := time.Now().UnixNano()

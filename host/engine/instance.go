@@ -29,9 +29,10 @@ type Instance struct {
 	module *Module
 	call   *call
 	mod    api.Module
-	handle api.Function
-	stack  [1]uint64 // the result of the exports that the engine calls
-	broken string    // why it cannot be called any more
+	single api.Function // nil where the module does not export it
+	batch  api.Function // nil where the module does not export it
+	stack  [1]uint64    // the argument, if any, and the result of the exports that the engine calls
+	broken string       // why it cannot be called any more
 	closed bool
 }
 
@@ -81,15 +82,15 @@ func (i *Instance) start(ctx context.Context, timeout time.Duration) error {
 	}
 	step, err := i.initialise()
 	cause := c.end()
-	if r, ok := i.failure(err, cause); ok {
-		return fail(step, r, cause)
+	if failure, what := i.failure(err, cause); failure != None {
+		return fail(step, failed(failure, what, c.said.reason), cause)
 	}
 	if cause != nil {
-		return fail(step, failed(Interrupted, "interrupted", c.reason), cause)
+		return fail(step, failed(Interrupted, "interrupted", c.said.reason), cause)
 	}
 	if code := int32(uint32(i.stack[0])); i.module.code.exports.init && code != 0 {
 		return &InitError{Path: i.module.info.Path, Step: abi.ExportInit, Code: code,
-			Reason: failed(None, fmt.Sprintf("refused with code %d", code), c.reason).Reason}
+			Reason: failed(None, fmt.Sprintf("refused with code %d", code), c.said.reason).Reason}
 	}
 	return nil
 }
@@ -100,7 +101,8 @@ func (i *Instance) initialise() (step string, err error) {
 	if err := i.instantiate(); err != nil {
 		return step, err
 	}
-	i.handle = i.mod.ExportedFunction(abi.ExportHandle)
+	i.single = i.mod.ExportedFunction(abi.ExportHandle)
+	i.batch = i.mod.ExportedFunction(abi.ExportHandleBatch)
 	exports := i.module.code.exports
 	if exports.initialize {
 		step = abi.ExportInitialize
@@ -120,7 +122,7 @@ func (i *Instance) instantiate() (err error) {
 	return err
 }
 
-// invoke calls an export without parameters; its result, if any, is in stack[0].
+// invoke calls an export with the argument, if it takes one, in stack[0]; its result, if any, is there afterwards.
 func (i *Instance) invoke(f api.Function) (err error) {
 	defer recoverTo(&err)
 	return f.CallWithStack(i.call, i.stack[:])
@@ -136,81 +138,135 @@ func recoverTo(err *error) {
 // Handle calls the guest with one message. It never panics, and every failure is in the result.
 func (i *Instance) Handle(ctx context.Context, m *Message) Result {
 	start := time.Now()
-	if why := i.unusable(); why != "" {
-		return failed(Trap, "the instance cannot be used: "+why, "")
+	if why := i.unusable(i.single, abi.ExportHandle); why != "" {
+		return failed(Trap, why, "")
 	}
+	i.call.reset(m)
+	e := i.run(ctx, start, i.single, m.Timeout)
+	return i.result(&e, abi.ExportHandle, &i.call.spoken[0])
+}
+
+// HandleBatch calls the guest once with several messages and appends the result of each to results, whose room
+// it uses. Like Handle it never panics. Whatever becomes of the call, a message whose outcome the guest has set
+// has that outcome; the others have what the guest returned, or the call's failure.
+func (i *Instance) HandleBatch(ctx context.Context, messages []*Message, results []Result) []Result {
+	start := time.Now()
+	if len(messages) == 0 {
+		return results
+	}
+	if why := i.unusable(i.batch, abi.ExportHandleBatch); why != "" {
+		for range messages {
+			results = append(results, failed(Trap, why, ""))
+		}
+		return results
+	}
+	i.call.resetBatch(messages)
+	i.stack[0] = uint64(len(messages))
+	e := i.run(ctx, start, i.batch, messages[0].Timeout)
+	for n := range messages {
+		results = append(results, i.result(&e, abi.ExportHandleBatch, &i.call.spoken[n]))
+	}
+	i.call.batch = nil
+	return results
+}
+
+// ended is how a call ended, for all of its messages.
+type ended struct {
+	failure  Failure
+	what     string   // of a failure
+	code     abi.Code // what the guest returned, where it did
+	reusable bool
+	memory   int64
+	elapsed  time.Duration
+}
+
+// run calls the guest, which the call was reset for.
+func (i *Instance) run(ctx context.Context, start time.Time, f api.Function, timeout time.Duration) ended {
 	c := i.call
-	c.reset(m)
-	if err := c.begin(ctx, start, m.Timeout); err != nil {
-		early := failed(Interrupted, "interrupted before the call", "")
-		early.Reusable = c.Err() == nil
-		early.Memory = c.memory.size()
-		return early
+	if err := c.begin(ctx, start, timeout); err != nil {
+		return ended{failure: Interrupted, what: "interrupted before the call", reusable: c.Err() == nil, memory: c.memory.size()}
 	}
-	err := i.invoke(i.handle)
+	err := i.invoke(f)
 	cause := c.end()
 
-	r, isFailure := i.failure(err, cause)
-	if isFailure {
-		i.broken = r.Failure.String() + ": " + r.Reason
+	var e ended
+	if e.failure, e.what = i.failure(err, cause); e.failure != None {
+		i.broken = e.failure.String() + ": " + failed(e.failure, e.what, c.said.reason).Reason
 	} else {
-		r = i.outcome(abi.Code(int32(uint32(i.stack[0]))))
-		r.Reusable = cause == nil && !c.memory.refused
+		e.code = abi.Code(int32(uint32(i.stack[0])))
+		e.reusable = cause == nil && !c.memory.refused
 	}
 	c.flush()
-	r.Memory = c.memory.size()
-	r.Elapsed = time.Since(start)
+	e.memory = c.memory.size()
+	e.elapsed = time.Since(start)
+	return e
+}
+
+// result is what a call came to for one of its messages.
+func (i *Instance) result(e *ended, export string, s *said) Result {
+	var r Result
+	switch {
+	case s.decided:
+		r = s.outcome(s.code)
+	case e.failure != None:
+		r = failed(e.failure, e.what, s.reason)
+	case !e.code.Known():
+		r = failed(BadOutcome, fmt.Sprintf("%s returned %d, which is no outcome", export, int32(e.code)), s.reason)
+		r.Code = e.code
+	default:
+		r = s.outcome(e.code)
+	}
+	r.Reusable, r.Memory, r.Elapsed = e.reusable, e.memory, e.elapsed
 	return r
 }
 
-// outcome reads what the guest returned.
-func (i *Instance) outcome(code abi.Code) Result {
-	if !code.Known() {
-		r := failed(BadOutcome, fmt.Sprintf("%s returned %d, which is no outcome", abi.ExportHandle, int32(code)), i.call.reason)
-		r.Code = code
-		return r
-	}
-	r := Result{Code: code, Reason: i.call.reason}
+// outcome is the result of a message that has one.
+func (s *said) outcome(code abi.Code) Result {
+	r := Result{Code: code, Reason: s.reason}
 	if code == abi.RetryAfter || code == abi.Snooze {
-		r.Delay, r.HasDelay = i.call.delay, i.call.hasDelay
+		r.Delay, r.HasDelay = s.delay, s.hasDelay
 	}
 	return r
 }
 
 // failure tells how a call ended that returned err, and whose leash was pulled for cause. A guest that
 // returned just as the caller's context was done has an outcome; past its deadline it has none.
-func (i *Instance) failure(err, cause error) (Result, bool) {
+func (i *Instance) failure(err, cause error) (failure Failure, what string) {
 	if err == nil && (cause == nil || cause == context.Canceled) {
-		return Result{}, false
+		return None, ""
 	}
 	var exit *sys.ExitError
 	isExit := errors.As(err, &exit)
-	ended := err == nil || isExit && cause != nil && exit.ExitCode() == exitCodeOf(cause)
+	pulled := err == nil || isExit && cause != nil && exit.ExitCode() == exitCodeOf(cause)
 	switch {
-	case ended && cause == context.DeadlineExceeded:
-		return failed(Timeout, "the deadline passed", i.call.reason), true
-	case ended:
-		return failed(Interrupted, "interrupted", i.call.reason), true
+	case pulled && cause == context.DeadlineExceeded:
+		return Timeout, "the deadline passed"
+	case pulled:
+		return Interrupted, "interrupted"
 	case isExit:
-		return failed(Exit, fmt.Sprintf("proc_exit(%d)", exit.ExitCode()), i.call.reason), true
+		return Exit, fmt.Sprintf("proc_exit(%d)", exit.ExitCode())
 	}
-	what := firstLine(err.Error())
+	what = firstLine(err.Error())
 	if i.call.memory.refused {
 		what += " (memory was refused at its limit of " + size(i.call.memory.limit) + ")"
 	}
-	return failed(Trap, what, i.call.reason), true
+	return Trap, what
 }
 
-func (i *Instance) unusable() string {
+// unusable says why an export cannot be called, and is empty where it can.
+func (i *Instance) unusable(f api.Function, export string) string {
+	const cannot = "the instance cannot be used: "
 	switch {
 	case i.closed:
-		return "it is closed"
+		return cannot + "it is closed"
 	case i.broken != "":
-		return i.broken
+		return cannot + i.broken
 	case i.call.Err() != nil:
-		return "its last call was ended from outside"
+		return cannot + "its last call was ended from outside"
 	case i.mod.IsClosed():
-		return "its engine was closed"
+		return cannot + "its engine was closed"
+	case f == nil:
+		return "the module exports no " + export
 	}
 	return ""
 }

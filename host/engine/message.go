@@ -2,7 +2,7 @@ package engine
 
 import "time"
 
-// Message is what one call of inbox_handle is about. The engine reads it during the call only, and changes
+// Message is what a call of inbox_handle is about, or one of those of inbox_handle_batch. The engine reads it during the call only, and changes
 // nothing.
 type Message struct {
 	Subscription string
@@ -14,7 +14,7 @@ type Message struct {
 	PartitionKey string
 	// HasPartitionKey tells an empty key from none.
 	HasPartitionKey bool
-	Headers         []byte // the text of a JSON object, or nil
-	Payload         []byte
-	Timeout         time.Duration // 0 or less is no deadline
+	Headers         []byte        // the text of a JSON object, or nil
+	Payload         []byte        // nil for NULL
+	Timeout         time.Duration // 0 or less is no deadline; the first message's is that of its batch
 }
