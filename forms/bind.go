@@ -19,6 +19,8 @@ type bind struct {
 	rows         []*Settlement
 	one          *Settlement
 	leftOut      []ID
+	// names are the locks that a look for candidates leaves out.
+	names []any
 }
 
 // arguments are the values of a statement's placeholders; those of a list follow where it has one,
@@ -57,6 +59,8 @@ func (b *bind) value(p dialect.Param) any {
 			return b.group
 		}
 		return o.Group
+	case dialect.LockNames:
+		return b.names
 	case dialect.After:
 		return b.after
 	case dialect.Page:

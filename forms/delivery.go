@@ -123,6 +123,8 @@ type Delivery struct {
 	expires time.Time
 	// hold is the transaction that holds the row in the row lock form.
 	hold *hold
+	// held is the lock on the row's key in the advisory lock form.
+	held keyLock
 }
 
 // Expires is when the delivery's hold on its row ends unless it is extended, by this host's clock. It is

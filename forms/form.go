@@ -56,6 +56,12 @@ type Options struct {
 	Level dialect.Level
 	// Backoff is how long this process leaves a row alone whose settlement was refused; nil is a second.
 	Backoff func(*Delivery) time.Duration
+	// Lock and Unlock are a user's own statements in the place of the dialect's, both or neither, for
+	// the advisory lock form; Sessions is how many of them may hold such a lock at a time.
+	Lock, Unlock string
+	Sessions     int
+	// Locks is the registry of the advisory locks that the process holds; nil is the process's own.
+	Locks *Locks
 	// Now is the host's clock.
 	Now func() time.Time
 }
@@ -130,9 +136,12 @@ func Skew(ctx context.Context, s store.Store, now func() time.Time) (time.Durati
 	return time.UnixMicro(int64(seconds * 1e6)).Sub(before.Add(half)), nil
 }
 
-// New is the form that a table takes: the lease form where a column plays locked_until, and otherwise
-// the row lock form. It fails where the database has no such form.
+// New is the form that a table takes: the advisory lock form where it has a lock key, the lease form
+// where a column plays locked_until, and otherwise the row lock form. It fails where the database has no such form.
 func New(s store.Store, o Options) (Form, error) {
+	if o.Table.Key != nil {
+		return NewAdvisory(s, o)
+	}
 	if o.Table.Has(dialect.LockedUntil) {
 		return NewLease(s, o)
 	}

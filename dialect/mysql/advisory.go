@@ -6,7 +6,7 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 )
 
-var keyText = dialect.KeyText{
+var lockText = dialect.KeyText{
 	Literal: literal,
 	Column: func(c dialect.Column) string {
 		if c.Kind == dialect.Bytes {
@@ -32,7 +32,7 @@ func lockName(t *dialect.Table, key string) string {
 // one name is for the server to say, which it does by IS_USED_LOCK.
 func (d Dialect) AdvisoryClaim(t *dialect.Table, s dialect.Selection) dialect.Statement {
 	b := d.Builder()
-	key := keyText.LockKey(t)
+	key := lockText.LockKey(t)
 	name := lockName(t, key)
 	b.Add("SELECT ", d.IDs(t, ""), ", ", key, " AS __lock, ", name, " AS __name FROM ", d.Table(t), " WHERE ")
 	d.Claimable(b, t, s)
@@ -91,7 +91,7 @@ func (d Dialect) Take(t *dialect.Table, s dialect.Selection) []dialect.Statement
 // LockSettings implements [dialect.Advisory]: the session's wait_timeout, whatever the server's, outlasts
 // the probes.
 func (Dialect) LockSettings() *dialect.Statement {
-	return &dialect.Statement{SQL: "SET SESSION innodb_lock_wait_timeout = 2, wait_timeout = 3600"}
+	return &dialect.Statement{SQL: "SET SESSION innodb_lock_wait_timeout = 1, wait_timeout = 3600"}
 }
 
 // SessionID implements [dialect.Advisory].

@@ -7,7 +7,7 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 )
 
-var keyText = dialect.KeyText{
+var lockText = dialect.KeyText{
 	Literal: literal,
 	Column: func(c dialect.Column) string {
 		if c.Kind == dialect.Bytes {
@@ -32,7 +32,7 @@ const lockedHashes = `SELECT (classid::bigint << 32) | objid::bigint FROM pg_loc
 // keep the order from meaning the text of a column.
 func (Dialect) AdvisoryClaim(t *dialect.Table, s dialect.Selection) dialect.Statement {
 	b := grammar.Builder()
-	key := keyText.LockKey(t)
+	key := lockText.LockKey(t)
 	b.Add("SELECT ")
 	for i, c := range t.IDColumns() {
 		b.Add(text("", c), " AS __id", strconv.Itoa(i), ", ")
@@ -87,7 +87,7 @@ func (Dialect) Take(t *dialect.Table, s dialect.Selection) []dialect.Statement {
 // LockSettings implements [dialect.Advisory]. A setting that the server's version does not know is left
 // alone.
 func (Dialect) LockSettings() *dialect.Statement {
-	return &dialect.Statement{SQL: `SELECT set_config(name, CASE name WHEN 'lock_timeout' THEN '2s' ELSE '0' END, false) ` +
+	return &dialect.Statement{SQL: `SELECT set_config(name, CASE name WHEN 'lock_timeout' THEN '1s' ELSE '0' END, false) ` +
 		`FROM pg_settings WHERE name IN ('lock_timeout', 'idle_session_timeout', 'idle_in_transaction_session_timeout')`}
 }
 

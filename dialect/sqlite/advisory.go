@@ -6,7 +6,7 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 )
 
-var keyText = dialect.KeyText{
+var lockText = dialect.KeyText{
 	Literal: literal,
 	Column: func(c dialect.Column) string {
 		name := quote(c.Name)
@@ -16,13 +16,15 @@ var keyText = dialect.KeyText{
 	Join: func(parts []string) string { return "(" + strings.Join(parts, " || ") + ")" },
 }
 
-// AdvisoryClaim implements [dialect.Advisory]. SQLite knows of no locks: all of those in use are listed.
+// AdvisoryClaim implements [dialect.Advisory]. SQLite knows of no locks: all of those in use are listed. No
+// lock has the empty name.
 func (d Dialect) AdvisoryClaim(t *dialect.Table, s dialect.Selection) dialect.Statement {
 	b := d.Builder()
-	key := keyText.LockKey(t)
-	b.Add("SELECT ", d.IDs(t, ""), ", ", key, " AS __lock, ", key, " AS __name FROM ", d.Table(t), " WHERE ")
+	key := lockText.LockKey(t)
+	name := "'=' || " + key
+	b.Add("SELECT ", d.IDs(t, ""), ", ", key, " AS __lock, ", name, " AS __name FROM ", d.Table(t), " WHERE ")
 	d.Claimable(b, t, s)
-	b.Add(" AND ", key, " NOT IN (")
+	b.Add(" AND ", name, " NOT IN (")
 	return b.ListedBefore(func(b *dialect.Builder) {
 		b.Add(") ORDER BY ", d.Order(t), " LIMIT ", b.Bind(dialect.Limit))
 	}, dialect.LockName, dialect.CandidateOutputs(t)...)

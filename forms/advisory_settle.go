@@ -1,0 +1,153 @@
+package forms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+)
+
+// Settle ends deliveries, each by a statement on the session that holds its lock. The statement is
+// committed before the lock is released: the two in one transaction would let the next holder read the
+// row as it was before. The lock is released whatever becomes of the statement.
+func (a *Advisory) Settle(ctx context.Context, settlements []*Settlement) []Answer {
+	answers := make([]Answer, len(settlements))
+	for i, s := range settlements {
+		answers[i] = a.settle(ctx, s)
+	}
+	return answers
+}
+
+func (a *Advisory) settle(ctx context.Context, s *Settlement) Answer {
+	d := s.Delivery
+	k := d.held.keeper
+	k.mu.Lock()
+	if !k.kept[d] {
+		k.mu.Unlock()
+		return Answer{State: Lost}
+	}
+	answer := a.apply(ctx, k, s)
+	a.rest(s, answer)
+	if k.kept[d] && a.unlockRow(ctx, k, &d.held) {
+		delete(k.kept, d)
+	}
+	k.mu.Unlock()
+	a.giveBack(k)
+	return answer
+}
+
+// apply runs the change on the delivery's session. What passes by itself is tried again.
+func (a *Advisory) apply(ctx context.Context, k *keeper, s *Settlement) Answer {
+	statements := a.change[s.Change]
+	if s.Change == Return && !a.changes(s) {
+		return Answer{}
+	}
+	bounded, cancel := within(ctx, a.settleIn)
+	defer cancel()
+	b := &bind{source: &a.source, now: a.options.Now(), one: s}
+	var changed bool
+	var err error
+	for range tries {
+		changed, err = a.run(bounded, k, statements, b)
+		failure := a.store.Failure(err)
+		if err == nil || failure != store.Transient && failure != store.Refused {
+			break
+		}
+		if failure == store.Refused {
+			plain, differs := b.one.plain()
+			if !differs {
+				break
+			}
+			b.one = plain
+		}
+	}
+	switch {
+	case err == nil && changed:
+		return Answer{}
+	case err == nil:
+		return Answer{State: Lost}
+	}
+	state := Failed
+	if failure := a.store.Failure(err); failure == store.Unanswered {
+		state = Unknown
+	}
+	return Answer{State: state, Err: fmt.Errorf("settle row %s of %s: %w", s.Delivery.ID, a.table, err)}
+}
+
+// rest leaves a key alone whose row is to wait and has no column that says so, or whose settlement was
+// refused and would be again.
+func (a *Advisory) rest(s *Settlement, answer Answer) {
+	until := s.Until
+	switch {
+	case answer.State == Failed:
+		backoff := time.Second
+		if a.options.Backoff != nil {
+			backoff = a.options.Backoff(s.Delivery)
+		}
+		until = a.options.Now().Add(backoff)
+	case s.Change != Return || a.table.Has(dialect.RetryAfter):
+		return
+	}
+	if until.After(a.options.Now()) {
+		a.resting.add(s.Delivery.held.name, until)
+	}
+}
+
+// changes reports whether a row that goes back is to be changed: a retry has nothing to say, since the
+// claim has counted the attempt, and the released lock gives the row back.
+func (a *Advisory) changes(s *Settlement) bool {
+	later := s.Until.After(a.options.Now()) && a.table.Has(dialect.RetryAfter)
+	restored := s.Uncount && a.table.Has(dialect.Attempt)
+	explained := s.Reason != "" && a.table.Has(dialect.Error)
+	return later || restored || explained
+}
+
+// run runs the statements of a change, several of them in one transaction, and reports whether the row
+// was there to be changed.
+func (a *Advisory) run(ctx context.Context, k *keeper, statements []dialect.Statement, b *bind) (changed bool, err error) {
+	if len(statements) == 1 {
+		n, err := k.session.Exec(ctx, &statements[0], 0, b.arguments(&statements[0], 0))
+		return n > 0, a.judge(k, err)
+	}
+	tx, err := k.session.Begin(ctx)
+	if err != nil {
+		return false, a.judge(k, err)
+	}
+	for i := range statements {
+		n, err := tx.Exec(ctx, &statements[i], 0, b.arguments(&statements[i], 0))
+		if err != nil || n == 0 {
+			return false, a.judge(k, errors.Join(err, tx.Rollback()))
+		}
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return false, a.judge(k, fmt.Errorf("commit: %w", err))
+	}
+	return true, nil
+}
+
+// Extend finds out which sessions still live, and with them the deliveries' locks.
+func (a *Advisory) Extend(ctx context.Context, deliveries []*Delivery) []Answer {
+	answers := make([]Answer, len(deliveries))
+	probed := map[*keeper]bool{}
+	for i, d := range deliveries {
+		answers[i].State = Lost
+		k := d.held.keeper
+		k.mu.Lock()
+		if !probed[k] && k.kept[d] {
+			probed[k] = true
+			a.probe(ctx, k)
+		}
+		if k.kept[d] {
+			answers[i].State = Done
+			d.expires = a.options.Now().Add(holdFor)
+		}
+		k.mu.Unlock()
+	}
+	return answers
+}
+
+var _ Form = (*Advisory)(nil)
+var _ Held = (*Advisory)(nil)
