@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
 	"github.com/inbox-wasm/inbox-wasm/host/engine"
 )
 
@@ -32,11 +33,23 @@ func (s *Service) Check(ctx context.Context) ([]HandlerInfo, error) {
 			c.handler(sub.handler, "module", err.Error(), "report this: an instance should close")
 		}
 		infos[i] = HandlerInfo{
-			Handler: sub.handler.Name, Table: sub.table.String(), Group: sub.handler.Group, Form: "lease",
+			Handler: sub.handler.Name, Table: sub.table.String(), Group: sub.handler.Group, Form: formName(sub.handler.Table),
 			Threads: sub.handler.Threads, Module: sub.module.Info(), Statements: sub.form.Statements(),
 		}
 	}
 	return infos, c.err()
+}
+
+// formName is the form of a table, as the documentation calls it.
+func formName(t *config.Table) string {
+	switch {
+	case t.LockedUntil != "":
+		return "lease"
+	case t.AdvisoryLock != "":
+		return "advisory lock"
+	default:
+		return "row lock"
+	}
 }
 
 // Database names the database and its version.

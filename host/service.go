@@ -86,6 +86,10 @@ func (s *Service) open(ctx context.Context, c *checker) (err error) {
 			s.subscriptions = append(s.subscriptions, s.subscribe(h, form, s.modules[i]))
 		}
 	}
+	connections := c.connections(s.subscriptions)
+	for _, sub := range s.subscriptions {
+		sub.connections = connections
+	}
 	if s.listener, err = newListener(s); err != nil {
 		c.add(0, "listen", err.Error(), "remove listen; the table is polled")
 	}
@@ -142,7 +146,7 @@ func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.M
 		})
 	}}
 	sub.settler = &settler{
-		form: form, log: log, now: s.options.Now, counters: &sub.counters, tick: sub.compareClocks,
+		ledger: ledger{log, &sub.counters}, form: form, now: s.options.Now, tick: sub.compareClocks,
 		arrived: make(chan struct{}, 1), answered: make(chan struct{}, 1),
 	}
 	return sub

@@ -19,10 +19,9 @@ const (
 // settler is one subscription's only writer about rows in hand: it settles them in groups, and
 // extends their leases each half lease.
 type settler struct {
-	form     forms.Form
-	log      *slog.Logger
-	now      func() time.Time
-	counters *counters
+	ledger
+	form forms.Form
+	now  func() time.Time
 	// tick runs at each extension round.
 	tick func(ctx context.Context)
 
@@ -138,53 +137,18 @@ func (s *settler) settle(ctx context.Context) {
 
 // answer counts what became of a settlement. The lock is held.
 func (s *settler) answer(ctx context.Context, v *verdict, a forms.Answer) {
-	d := v.task.delivery
-	row := slog.String("row", d.ID.String())
-	attempt := slog.Int64("attempt", d.Attempt)
 	switch {
 	case a.State == forms.Done:
-		s.counters.outcomes[v.outcome].Add(1)
 		s.done(ctx, v)
 	case a.State == forms.Lost:
-		s.counters.lost.Add(1)
-		s.log.LogAttrs(ctx, slog.LevelWarn, "lease lost: the row was taken by another claim, or is gone; this delivery settled nothing",
-			row, attempt, slog.String("outcome", v.outcome.String()))
+		s.lost(ctx, v, "lease lost: the row was taken by another claim, or is gone; this delivery settled nothing")
 	case (a.State == forms.Busy || a.State == forms.Unsent) && v.task.held(s.now()):
 		s.later = append(s.later, *v)
 		return
 	default:
-		s.counters.unsettled.Add(1)
-		text := "the row is locked by another session"
-		if a.Err != nil {
-			text = a.Err.Error()
-		}
-		s.log.LogAttrs(ctx, slog.LevelError, "not settled: the row returns when its lease ends, unless the settlement took effect unanswered",
-			row, attempt, slog.String("outcome", v.outcome.String()), slog.String("state", a.State.String()), slog.String("error", text))
+		s.unsettled(ctx, v, a, "not settled: the row returns when its lease ends, unless the settlement took effect unanswered")
 	}
 	s.drop(v.task)
-}
-
-// levels says how loud each outcome is.
-var levels = [outcomeCount]slog.Level{
-	acked: slog.LevelDebug, dropped: slog.LevelInfo, deadLettered: slog.LevelWarn, retried: slog.LevelDebug,
-	delayed: slog.LevelDebug, snoozed: slog.LevelDebug, released: slog.LevelDebug, interrupted: slog.LevelWarn,
-}
-
-// done logs a settlement that took effect.
-func (s *settler) done(ctx context.Context, v *verdict) {
-	level := levels[v.outcome]
-	if !s.log.Enabled(ctx, level) {
-		return
-	}
-	d := v.task.delivery
-	attrs := []slog.Attr{slog.String("row", d.ID.String()), slog.Int64("attempt", d.Attempt), slog.String("outcome", v.outcome.String())}
-	if v.settlement.Reason != "" {
-		attrs = append(attrs, slog.String("reason", v.settlement.Reason))
-	}
-	if !v.settlement.Until.IsZero() {
-		attrs = append(attrs, slog.Time("until", v.settlement.Until))
-	}
-	s.log.LogAttrs(ctx, level, "settled", attrs...)
 }
 
 // extend moves the leases of the rows in hand whose handlers still have time.

@@ -28,10 +28,12 @@ type subscription struct {
 	log      *slog.Logger
 	now      func() time.Time
 
-	queue    *queue
-	lone     lone
-	settler  *settler
-	counters counters
+	// connections bounds the claims of all subscriptions that hold a connection each.
+	connections chan struct{}
+	queue       *queue
+	lone        lone
+	settler     *settler
+	counters    counters
 
 	// wake has a signal when a row was written by this process.
 	wake chan struct{}
@@ -52,6 +54,9 @@ type subscription struct {
 // timeout or until abort is closed, interrupts those that have not, gives back every row that is not
 // settled and returns. An error says what could not be brought to an end.
 func (s *subscription) run(ctx context.Context, drain time.Duration, abort <-chan struct{}) error {
+	if form, ok := s.form.(forms.Connected); ok {
+		return newInline(s, form).run(ctx, drain, abort)
+	}
 	var threads, claims, settling sync.WaitGroup
 	guests, interrupt := context.WithCancel(context.WithoutCancel(ctx))
 	defer interrupt()
@@ -151,6 +156,9 @@ func (s *subscription) claimWorked() {
 
 // compareClocks stops the claims while the host's clock is off by more than a quarter of the lease.
 func (s *subscription) compareClocks(ctx context.Context) {
+	if !s.table.Has(dialect.LockedUntil) {
+		return // the server holds the rows, without a clock
+	}
 	bounded, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	skew, err := forms.Skew(bounded, s.store, s.now)

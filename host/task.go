@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -26,7 +27,11 @@ type task struct {
 
 func newTask(d *forms.Delivery) *task {
 	t := &task{delivery: d}
-	t.expires.Store(d.Expires().UnixNano())
+	expires := int64(math.MaxInt64)
+	if !d.Expires().IsZero() {
+		expires = d.Expires().UnixNano()
+	}
+	t.expires.Store(expires)
 	return t
 }
 

@@ -59,10 +59,8 @@ func (t *thread) prepare(ctx context.Context) bool {
 	retry := backoff.NewExponentialBackOff()
 	retry.MaxInterval = 30 * time.Second
 	for t.instance == nil {
-		instance, err := t.sub.module.NewInstance(ctx, t.sub.settings)
+		err := t.start(ctx)
 		if err == nil {
-			t.instance, t.handled = instance, 0
-			t.sub.queue.enter()
 			break
 		}
 		if ctx.Err() != nil || t.sub.instanceFailed(err) {
@@ -75,6 +73,17 @@ func (t *thread) prepare(ctx context.Context) bool {
 		}
 	}
 	return true
+}
+
+// start makes an instance.
+func (t *thread) start(ctx context.Context) error {
+	instance, err := t.sub.module.NewInstance(ctx, t.sub.settings)
+	if err != nil {
+		return err
+	}
+	t.instance, t.handled = instance, 0
+	t.sub.queue.enter()
+	return nil
 }
 
 func (t *thread) discard() {

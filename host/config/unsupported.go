@@ -10,14 +10,12 @@ var unsupportedTop = []unsupported[*Config]{
 }
 
 var unsupportedTables = []unsupported[*Table]{
-	{"locked_until", "the row lock form, which a table without it takes, is ", func(t *Table) bool { return t.LockedUntil == "" && t.AdvisoryLock == "" }},
 	{"payload", "row mode, which a table without it takes, is ", func(t *Table) bool { return t.Payload == "" }},
 	{"advisory_lock", "", func(t *Table) bool { return t.AdvisoryLock != "" }},
 	{"lock", "", func(t *Table) bool { return t.Lock != "" }},
 	{"unlock", "", func(t *Table) bool { return t.Unlock != "" }},
 	{"fifo", "fifo in the row lock form is ", func(t *Table) bool { return t.FIFO && t.LockedUntil == "" }},
 	{"clock", "", func(t *Table) bool { return t.Clock != "system" }},
-	{"isolation", "", func(t *Table) bool { return t.Isolation != "" }},
 	{"mode", "", func(t *Table) bool { return t.Mode != "" }},
 	{"columns", "", func(t *Table) bool { return t.Columns != nil }},
 	{"on_conflict", "", func(t *Table) bool { return t.OnConflict != nil }},

@@ -1,0 +1,39 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
+)
+
+// connections shares the pool out: claims that hold a connection until they are settled leave one of it
+// for everything else. It gives what they may take, as a channel that a claim fills and empties. A pool
+// that is short of room runs fewer rows at once; one that has none for such claims is refused.
+func (c *checker) connections(subscriptions []*subscription) chan struct{} {
+	pool := c.config.Database.MaxConnections
+	sum := 1
+	var terms []string
+	for _, sub := range subscriptions {
+		if form, ok := sub.form.(forms.Connected); ok {
+			n := sub.handler.Threads * form.Connections()
+			sum += n
+			terms = append(terms, fmt.Sprintf("%d × %d of handlers.%s", sub.handler.Threads, form.Connections(), sub.handler.Name))
+		}
+	}
+	if len(terms) == 0 || sum <= pool {
+		return make(chan struct{}, max(pool-1, 1))
+	}
+	p := config.Problem{File: c.config.Path, Line: c.config.Database.LineOf("max_connections"), Key: "database.max_connections",
+		What: fmt.Sprintf("is %d, and claims that hold a connection until they are settled take %s, beside 1 for everything else: %d",
+			pool, strings.Join(terms, " + "), sum),
+		Remedy: fmt.Sprintf("raise it to %d, or lower threads", sum)}
+	if pool < 2 {
+		c.problems = append(c.problems, p)
+	} else {
+		p.What += "; fewer rows run at once"
+		c.warnings = append(c.warnings, p)
+	}
+	return make(chan struct{}, max(pool-1, 1))
+}

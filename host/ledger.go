@@ -1,0 +1,60 @@
+package host
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/inbox-wasm/inbox-wasm/forms"
+)
+
+// ledger counts and logs what deliveries come to.
+type ledger struct {
+	log      *slog.Logger
+	counters *counters
+}
+
+// levels says how loud each outcome is.
+var levels = [outcomeCount]slog.Level{
+	acked: slog.LevelDebug, dropped: slog.LevelInfo, deadLettered: slog.LevelWarn, retried: slog.LevelDebug,
+	delayed: slog.LevelDebug, snoozed: slog.LevelDebug, released: slog.LevelDebug, interrupted: slog.LevelWarn,
+}
+
+// done records a settlement that took effect.
+func (l *ledger) done(ctx context.Context, v *verdict) {
+	l.counters.outcomes[v.outcome].Add(1)
+	level := levels[v.outcome]
+	if !l.log.Enabled(ctx, level) {
+		return
+	}
+	attrs := v.attrs()
+	if v.settlement.Reason != "" {
+		attrs = append(attrs, slog.String("reason", v.settlement.Reason))
+	}
+	if !v.settlement.Until.IsZero() {
+		attrs = append(attrs, slog.Time("until", v.settlement.Until))
+	}
+	l.log.LogAttrs(ctx, level, "settled", attrs...)
+}
+
+// lost records a settlement that came after the delivery had lost its row.
+func (l *ledger) lost(ctx context.Context, v *verdict, text string) {
+	l.counters.lost.Add(1)
+	l.log.LogAttrs(ctx, slog.LevelWarn, text, v.attrs()...)
+}
+
+// unsettled records a settlement that was refused or not answered.
+func (l *ledger) unsettled(ctx context.Context, v *verdict, a forms.Answer, text string) {
+	l.counters.unsettled.Add(1)
+	why := "the row is locked by another session"
+	if a.Err != nil {
+		why = a.Err.Error()
+	}
+	l.log.LogAttrs(ctx, slog.LevelError, text,
+		append(v.attrs(), slog.String("state", a.State.String()), slog.String("error", why))...)
+}
+
+// attrs name the delivery and its outcome.
+func (v *verdict) attrs() []slog.Attr {
+	d := v.task.delivery
+	return []slog.Attr{slog.String("row", d.ID.String()), slog.Int64("attempt", d.Attempt), slog.String("outcome", v.outcome.String())}
+}
