@@ -55,6 +55,9 @@ type Grammar struct {
 	Nulls func(column string, first bool) string
 	// Text renders an expression as text.
 	Text func(expression string) string
+	// StoredKey renders a column of a key so that the driver answers what the database keeps; nil where
+	// it always does.
+	StoredKey func(c Column, column string) string
 	// Typed renders a bound value so that it meets its column: with its type, or cut to the length
 	// that the column takes.
 	Typed func(placeholder string, c Column) string
@@ -85,6 +88,18 @@ func (g *Grammar) IDs(t *Table, qualifier string) string {
 		names[i] = qualifier + g.Quote(name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// AnswerIDs lists the key's columns for an answer.
+func (g *Grammar) AnswerIDs(t *Table) string {
+	if g.StoredKey == nil {
+		return g.IDs(t, "")
+	}
+	columns := make([]string, len(t.ID))
+	for i, c := range t.IDColumns() {
+		columns[i] = g.StoredKey(c, g.Quote(c.Name))
+	}
+	return strings.Join(columns, ", ")
 }
 
 // Order is the claim order: priority, retry_after, key.

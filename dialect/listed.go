@@ -82,7 +82,7 @@ func (g *Grammar) Current(t *Table) string {
 // lock reads and locks the rows of a list with their tokens.
 func (l *Listed) lock(t *Table) *Statement {
 	b := l.Builder()
-	b.Add("SELECT ", l.IDs(t, ""), ", ", l.token(t))
+	b.Add("SELECT ", l.AnswerIDs(t), ", ", l.token(t))
 	returns := append(KeyOutputs(t), Output{Field: FieldToken})
 	if t.Has(Attempt) {
 		b.Add(", ", l.Role(t, "", Attempt))
@@ -108,7 +108,7 @@ func (l *Listed) held(b *Builder, t *Table) {
 // Reread answers the keys and tokens of a list.
 func (l *Listed) Reread(t *Table) *Statement {
 	b := l.Builder()
-	b.Add("SELECT ", l.IDs(t, ""), ", ", l.token(t), " FROM ", l.Table(t))
+	b.Add("SELECT ", l.AnswerIDs(t), ", ", l.token(t), " FROM ", l.Table(t))
 	return l.inList(b, t, "", append(KeyOutputs(t), Output{Field: FieldToken})...)
 }
 
@@ -133,7 +133,9 @@ func (l *Listed) LeaseFinish(t *Table) Held {
 
 // remove deletes the rows of a list. Where a small table is read as a whole, a plain DELETE waits for
 // every row that another session has locked, of the list or not (an UPDATE passes over those that it
-// would not change). So the rows are found by a read that waits for none, and deleted by their key.
+// would not change). So the rows are found by a read that waits for none, and deleted by their key. The
+// read asks for the lease too: an index that has the key alone may be locked by a claim on its way, entry
+// by entry, even where the rows are ours.
 func (l *Listed) remove(t *Table) *Statement {
 	b := l.Builder()
 	if l.LockClause == "" {
@@ -144,7 +146,7 @@ func (l *Listed) remove(t *Table) *Statement {
 	for i, name := range t.ID {
 		match[i] = "q." + l.Quote(name) + " = h." + l.Quote(name)
 	}
-	b.Add("DELETE q FROM (SELECT ", l.IDs(t, ""), " FROM ", l.Table(t))
+	b.Add("DELETE q FROM (SELECT ", l.IDs(t, ""), ", ", l.Role(t, "", LockedUntil), " FROM ", l.Table(t))
 	// The limit keeps the read a step of its own.
 	return l.inList(b, t, " LIMIT 18446744073709551615"+l.LockClause+") AS h STRAIGHT_JOIN "+l.Table(t)+
 		" AS q ON "+strings.Join(match, " AND "))

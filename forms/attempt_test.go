@@ -9,7 +9,7 @@ import (
 )
 
 // attempt claims one row and wants it on that attempt.
-func attempt(t *testing.T, l *forms.Lease, want int64) *forms.Delivery {
+func attempt(t *testing.T, l forms.Form, want int64) *forms.Delivery {
 	t.Helper()
 	d := claimOne(t, l)
 	if d.Attempt != want {

@@ -123,7 +123,7 @@ func write(t *testing.T, s store.Store, table *dialect.Table, messages ...forms.
 	}
 }
 
-func claim(t *testing.T, l *forms.Lease, limit int) []*forms.Delivery {
+func claim(t *testing.T, l forms.Form, limit int) []*forms.Delivery {
 	t.Helper()
 	deliveries, err := l.Claim(t.Context(), limit, false)
 	if err != nil {
@@ -133,7 +133,7 @@ func claim(t *testing.T, l *forms.Lease, limit int) []*forms.Delivery {
 }
 
 // claimOne claims exactly one row.
-func claimOne(t *testing.T, l *forms.Lease) *forms.Delivery {
+func claimOne(t *testing.T, l forms.Form) *forms.Delivery {
 	t.Helper()
 	deliveries := claim(t, l, 1)
 	if len(deliveries) != 1 {
@@ -143,7 +143,7 @@ func claimOne(t *testing.T, l *forms.Lease) *forms.Delivery {
 }
 
 // settle ends deliveries and wants the same state from each.
-func settle(t *testing.T, l *forms.Lease, want forms.State, settlements ...*forms.Settlement) {
+func settle(t *testing.T, l forms.Form, want forms.State, settlements ...*forms.Settlement) {
 	t.Helper()
 	for i, answer := range l.Settle(t.Context(), settlements) {
 		if answer.State != want {
@@ -294,7 +294,7 @@ func settlements(deliveries []*forms.Delivery, of func(*forms.Delivery) *forms.S
 }
 
 // extend extends deliveries and wants the same state from each.
-func extend(t *testing.T, l *forms.Lease, want forms.State, deliveries ...*forms.Delivery) {
+func extend(t *testing.T, l forms.Form, want forms.State, deliveries ...*forms.Delivery) {
 	t.Helper()
 	for i, answer := range l.Extend(t.Context(), deliveries) {
 		if answer.State != want {
@@ -322,8 +322,8 @@ func equal(t *testing.T, what, got, want string) {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// until asks again and again until there is something to be told.
-func until(t *testing.T, ask func() string) string {
+// eventually asks again and again until there is something to be told.
+func eventually(t *testing.T, ask func() string) string {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for {

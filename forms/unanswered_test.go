@@ -167,7 +167,7 @@ func TestSessionKilledWhileSettling(t *testing.T) {
 			return &forms.Settlement{Delivery: d, Change: forms.MoveToTable}
 		})
 		go func() { answers <- l.Settle(context.WithoutCancel(t.Context()), list) }()
-		session := until(t, func() string { return query(t, killer, kill[db.Name].waiting) })
+		session := eventually(t, func() string { return query(t, killer, kill[db.Name].waiting) })
 		query(t, killer, strings.ReplaceAll(kill[db.Name].kill, "%", session))
 		got := <-answers
 		for _, a := range got {

@@ -31,13 +31,25 @@ func New() Dialect {
 				}
 				return column + " NULLS LAST"
 			},
-			Text:     func(expression string) string { return "CAST(" + expression + " AS CHAR)" },
-			Typed:    func(placeholder string, _ dialect.Column) string { return placeholder },
-			Override: func(*dialect.Table) string { return "" },
+			Text:      text,
+			StoredKey: storedKey,
+			Typed:     func(placeholder string, _ dialect.Column) string { return placeholder },
+			Override:  func(*dialect.Table) string { return "" },
 		},
 		RowList: "VALUES ",
 		Later:   func(a, b string) string { return "MAX(" + a + ", " + b + ")" },
 	}}
+}
+
+func text(expression string) string { return "CAST(" + expression + " AS CHAR)" }
+
+// storedKey keeps the driver from reading a column declared as a time into a time of its own, whose
+// text names no row.
+func storedKey(c dialect.Column, column string) string {
+	if c.Kind == dialect.Time {
+		return text(column)
+	}
+	return column
 }
 
 func quote(identifier string) string {
@@ -142,7 +154,7 @@ func (d Dialect) returning(b *dialect.Builder, t *dialect.Table) []dialect.Outpu
 
 // answered lists what a claim answers of each row.
 func (d Dialect) answered(t *dialect.Table) (string, []dialect.Output) {
-	columns, outputs := d.IDs(t, ""), dialect.KeyOutputs(t)
+	columns, outputs := d.AnswerIDs(t), dialect.KeyOutputs(t)
 	for _, o := range dialect.ClaimedRoles(t) {
 		column := d.Role(t, "", o.Role)
 		if o.Role == dialect.LockedUntil || o.Role == dialect.RetryAfter {

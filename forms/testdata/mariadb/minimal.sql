@@ -62,7 +62,7 @@ SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/) O
 -- answers: id[0], token
 
 -- finish
-DELETE q FROM (SELECT `id` FROM `jobs` WHERE `id` IN (/*list*/) LIMIT 18446744073709551615 FOR UPDATE SKIP LOCKED) AS h STRAIGHT_JOIN `jobs` AS q ON q.`id` = h.`id`;
+DELETE q FROM (SELECT `id`, `locked_until` FROM `jobs` WHERE `id` IN (/*list*/) LIMIT 18446744073709551615 FOR UPDATE SKIP LOCKED) AS h STRAIGHT_JOIN `jobs` AS q ON q.`id` = h.`id`;
 -- list: ?
 -- list binds: id[0]
 

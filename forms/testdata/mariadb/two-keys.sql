@@ -83,7 +83,7 @@ SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR), `select` FROM `My "Jobs"
 -- answers: id[0], id[1], token, attempt
 
 -- finish
-DELETE q FROM (SELECT `tenant`, `order` FROM `My "Jobs"` WHERE (`tenant`, `order`) IN (/*list*/) LIMIT 18446744073709551615 FOR UPDATE SKIP LOCKED) AS h STRAIGHT_JOIN `My "Jobs"` AS q ON q.`tenant` = h.`tenant` AND q.`order` = h.`order`;
+DELETE q FROM (SELECT `tenant`, `order`, `Locked Until` FROM `My "Jobs"` WHERE (`tenant`, `order`) IN (/*list*/) LIMIT 18446744073709551615 FOR UPDATE SKIP LOCKED) AS h STRAIGHT_JOIN `My "Jobs"` AS q ON q.`tenant` = h.`tenant` AND q.`order` = h.`order`;
 -- list: (?, ?)
 -- list binds: id[0], id[1]
 
