@@ -193,29 +193,43 @@ func TestAnswersGetLost(t *testing.T) {
 	})
 }
 
-// timgit/pg-boss#851: a half-open socket. Connections that fall silent without an end are given up.
+// timgit/pg-boss#851: a half-open socket. Connections that fall silent without an end are given up: all of
+// them at some moment, or one in the middle of a statement.
 func TestSilentConnectionsAreGivenUp(t *testing.T) {
 	t.Parallel()
-	testdb.Each(t, func(t *testing.T, database testdb.Database) {
-		if database.Name == "sqlite" {
-			return // it has no connection that could fall silent
-		}
-		t.Parallel()
-		const rows = 200
-		direct := database
-		proxy, through := newProxy(t, database.URL)
-		database.URL = through
-		b := newInbox(t, database, options{module: slow(t), handler: "threads = 4\nlease = \"1s\""})
-		b.db = open(t, direct)
-		b.enqueue(repeat("010", rows)...)
-		p := b.start("serve")
-		eventually(t, "rows are settled", func() bool { return p.count(settled("", "")) >= 20 })
+	for _, test := range []struct{ name, statement string }{{"all", ""}, {"settlement", "DELETE"}, {"claim", "FOR UPDATE"}, {"commit", "COMMIT"}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			testdb.Each(t, func(t *testing.T, database testdb.Database) {
+				if database.Name == "sqlite" {
+					return // it has no connection that could fall silent
+				}
+				t.Parallel()
+				silentConnections(t, database, test.statement)
+			})
+		})
+	}
+}
+
+func silentConnections(t *testing.T, database testdb.Database, statement string) {
+	const rows = 200
+	direct := database
+	proxy, through := newProxy(t, database.URL)
+	database.URL = through
+	b := newInbox(t, database, options{module: slow(t), handler: "threads = 4\nlease = \"1s\""})
+	b.db = open(t, direct)
+	b.enqueue(repeat("010", rows)...)
+	p := b.start("serve")
+	eventually(t, "rows are settled", func() bool { return p.count(settled("", "")) >= 20 })
+	if statement == "" {
 		proxy.silence()
-		b.empty()
-		p.terminate()
-		handledOnce(t, rows, p)
-		healthy(t, p)
-	})
+	} else {
+		proxy.trigger.Store(statement)
+	}
+	b.empty()
+	p.terminate()
+	handledOnce(t, rows, p)
+	healthy(t, p)
 }
 
 // rails/solid_queue#309: "database is locked". Another program writes to the file of SQLite for longer

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"net/url"
@@ -17,6 +18,9 @@ type proxy struct {
 
 	mu    sync.Mutex
 	links map[*link]bool
+
+	// trigger is the text of a question that makes its link mute; empty is none.
+	trigger atomic.Value
 }
 
 // link is a connection through the proxy.
@@ -42,6 +46,7 @@ func newProxy(t *testing.T, databaseURL string) (*proxy, string) {
 		t.Fatal(err)
 	}
 	p := &proxy{listener: listener, server: u.Host, links: map[*link]bool{}}
+	p.trigger.Store("")
 	u.Host = listener.Addr().String()
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -81,12 +86,26 @@ func (p *proxy) serve(client net.Conn) {
 	}()
 	var asking sync.WaitGroup
 	asking.Go(func() {
-		_, _ = io.Copy(server, client) // it ends when either side is closed
+		_, _ = io.Copy(questions{p, l}, client) // it ends when either side is closed
 		l.close()
 	})
 	_, _ = io.Copy(answers{l}, server)
 	l.close()
 	asking.Wait()
+}
+
+// questions passes on what the client says, and looks for the trigger.
+type questions struct {
+	*proxy
+	link *link
+}
+
+func (q questions) Write(b []byte) (int, error) {
+	trigger := q.trigger.Load().(string)
+	if trigger != "" && bytes.Contains(b, []byte(trigger)) && q.trigger.CompareAndSwap(trigger, "") {
+		q.link.mute.Store(true)
+	}
+	return q.link.server.Write(b)
 }
 
 // answers drops what the server says once the link is mute.

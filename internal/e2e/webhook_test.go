@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,20 @@ func webhooks(t *testing.T, database testdb.Database, events int, race bool) *in
 		settings: `secret = "` + secret + "\"\nnot_ready = \"" + generator.NotReady + "\"\nretry_delay = \"1h\"",
 		race:     race,
 	})
-	name := filepath.Join(t.TempDir(), "events.jsonl")
+	b.run("enqueue", "jobs", "--jsonl", eventsFile(t, events), "--envelope")
+	if got := b.count("name = 'work'"); got != events {
+		t.Fatalf("%d of %d events are in the table", got, events)
+	}
+	return b
+}
+
+// eventsFile is a file of that many events, made once a run.
+func eventsFile(t *testing.T, events int) string {
+	t.Helper()
+	name := filepath.Join(shared, strconv.Itoa(events)+".jsonl")
+	if _, err := os.Stat(name); err == nil {
+		return name
+	}
 	file, err := os.Create(name)
 	if err != nil {
 		t.Fatal(err)
@@ -36,11 +50,7 @@ func webhooks(t *testing.T, database testdb.Database, events int, race bool) *in
 	if err := generator.Write(file, generator.Options{Count: events, Seed: 2, Secret: secret}); err != nil {
 		t.Fatal(err)
 	}
-	b.run("enqueue", "jobs", "--jsonl", name, "--envelope")
-	if got := b.count("name = 'work'"); got != events {
-		t.Fatalf("%d of %d events are in the table", got, events)
-	}
-	return b
+	return name
 }
 
 // accounted checks that the table has exactly the rows that it should have after that many events, and
