@@ -21,8 +21,15 @@ func channels() *dialect.Table {
 		Roles: roles(dialect.Group, dialect.RetryAfter, dialect.Attempt, dialect.Payload, dialect.Error)}
 }
 
+// keyed creates a table for the form; when the test's forms are closed, no lock may be left.
+func keyed(t *testing.T, s store.Store, table *dialect.Table) *dialect.Table {
+	t.Helper()
+	t.Cleanup(func() { noLocks(t, s) })
+	return create(t, s, table)
+}
+
 // advisory is the form over a table, as another process would have it: with a registry of its own. It is
-// closed with the test, and leaves no lock behind.
+// closed with the test.
 func advisory(t *testing.T, s store.Store, table *dialect.Table, change ...func(*forms.Options)) *forms.Advisory {
 	t.Helper()
 	o := forms.Options{Table: table, Now: newClock().now, Locks: forms.NewLocks()}
@@ -43,7 +50,6 @@ func advisory(t *testing.T, s store.Store, table *dialect.Table, change ...func(
 		if _, err := a.Close(); err != nil {
 			t.Error(err)
 		}
-		noLocks(t, s)
 	})
 	return a
 }

@@ -12,7 +12,7 @@ import (
 // TestAdvisoryOneRowOfAKey has a batch hold one row of each key, whichever form of the process holds it.
 func TestAdvisoryOneRowOfAKey(t *testing.T) {
 	each(t, func(t *testing.T, s store.Store) {
-		table := create(t, s, channels())
+		table := keyed(t, s, channels())
 		put(t, s, table, "a", 2)
 		put(t, s, table, "b", 2)
 		put(t, s, table, "c", 1)
@@ -34,7 +34,7 @@ func TestAdvisoryOneRowOfAKey(t *testing.T) {
 // TestAdvisoryOutcomes looks at what each settlement leaves of its row.
 func TestAdvisoryOutcomes(t *testing.T) {
 	each(t, func(t *testing.T, s store.Store) {
-		table := create(t, s, channels())
+		table := keyed(t, s, channels())
 		target := create(t, s, &dialect.Table{Name: "dead_letters", ID: table.ID, Key: table.Key, Roles: table.Roles})
 		for _, channel := range []string{"a", "b", "c", "d", "e", "f"} {
 			put(t, s, table, channel, 1)
@@ -69,7 +69,7 @@ func TestAdvisoryOutcomes(t *testing.T) {
 // those who look at its version.
 func TestAdvisoryRetryRunsNoStatement(t *testing.T) {
 	each(t, func(t *testing.T, s store.Store) {
-		table := create(t, s, channels())
+		table := keyed(t, s, channels())
 		put(t, s, table, "a", 1)
 		counted := &counting{Store: s}
 		a := advisory(t, counted, table)
@@ -92,7 +92,7 @@ func TestAdvisoryRetryRunsNoStatement(t *testing.T) {
 // releases its lock at once.
 func TestAdvisoryRowsThatAreGone(t *testing.T) {
 	each(t, func(t *testing.T, s store.Store) {
-		table := create(t, s, channels())
+		table := keyed(t, s, channels())
 		put(t, s, table, "a", 1)
 		put(t, s, table, "b", 1)
 		gone := &meddling{Store: s}
@@ -107,7 +107,7 @@ func TestAdvisoryRowsThatAreGone(t *testing.T) {
 // TestAdvisoryWithoutAttempts takes rows of a table that counts none, and marks what is finished.
 func TestAdvisoryWithoutAttempts(t *testing.T) {
 	each(t, func(t *testing.T, s store.Store) {
-		table := create(t, s, &dialect.Table{Name: "jobs", ID: []string{"id"}, Key: []dialect.KeyPart{{Column: "channel"}},
+		table := keyed(t, s, &dialect.Table{Name: "jobs", ID: []string{"id"}, Key: []dialect.KeyPart{{Column: "channel"}},
 			Roles: roles(dialect.Group, dialect.ProcessedAt, dialect.Payload)})
 		put(t, s, table, "a", 1)
 		put(t, s, table, "", 1) // an empty key
@@ -124,7 +124,7 @@ func TestAdvisoryWithoutAttempts(t *testing.T) {
 // TestAdvisoryClose releases what is in work; later settlements change nothing.
 func TestAdvisoryClose(t *testing.T) {
 	each(t, func(t *testing.T, s store.Store) {
-		table := create(t, s, channels())
+		table := keyed(t, s, channels())
 		put(t, s, table, "a", 1)
 		put(t, s, table, "b", 1)
 		a := advisory(t, s, table)
