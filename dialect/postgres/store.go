@@ -176,20 +176,13 @@ func (s *Store) Failure(err error) store.Failure {
 // session runs statements on one connection.
 type session struct{ conn *pgx.Conn }
 
-// Query implements [store.Conn]. The values are those of the wire, uncopied: the dialect asks for
-// text or bytes, which have one form in both of the protocol's formats.
+// Query implements [store.Conn].
 func (c session) Query(ctx context.Context, s *dialect.Statement, n int, args []any, row func([][]byte) error) error {
 	rows, err := c.conn.Query(ctx, s.Text(n), arguments(args)...)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := row(rows.RawValues()); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return each(rows, row)
 }
 
 // Exec implements [store.Conn].

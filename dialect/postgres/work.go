@@ -49,17 +49,6 @@ func (c session) run(ctx context.Context, before []string, steps []store.Step, a
 	return last, c.conn.SendBatch(ctx, batch).Close()
 }
 
-// each reads an answer to its end.
-func each(rows pgx.Rows, row func([][]byte) error) error {
-	defer rows.Close()
-	for rows.Next() {
-		if err := row(rows.RawValues()); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
 // Ping implements [store.Worker].
 func (h *heldSession) Ping(ctx context.Context) error { return h.conn.Ping(ctx) }
 

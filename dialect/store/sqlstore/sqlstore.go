@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
@@ -127,7 +128,7 @@ func (c conn) Query(ctx context.Context, s *dialect.Statement, n int, args []any
 	if err != nil {
 		return err
 	}
-	raw := make([]sql.RawBytes, len(columns))
+	raw := make([]value, len(columns))
 	values := make([][]byte, len(columns))
 	targets := make([]any, len(columns))
 	for i := range raw {
@@ -138,13 +139,50 @@ func (c conn) Query(ctx context.Context, s *dialect.Statement, n int, args []any
 			return fmt.Errorf("read a row: %w", err)
 		}
 		for i := range raw {
-			values[i] = raw[i]
+			values[i] = raw[i].bytes
 		}
 		if err := row(values); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
+}
+
+// value takes what a driver gives as text or bytes, and tells no bytes from NULL, which [sql.RawBytes]
+// does not for every driver. It copies: a driver's own bytes go when a context ends.
+type value struct {
+	bytes []byte // nil for NULL
+	own   []byte
+}
+
+// Scan implements [sql.Scanner].
+func (v *value) Scan(source any) error {
+	v.own = v.own[:0]
+	switch s := source.(type) {
+	case nil:
+		v.bytes = nil
+		return nil
+	case []byte:
+		v.own = append(v.own, s...)
+	case string:
+		v.own = append(v.own, s...)
+	case int64:
+		v.own = strconv.AppendInt(v.own, s, 10)
+	case uint64:
+		v.own = strconv.AppendUint(v.own, s, 10)
+	case float32:
+		v.own = strconv.AppendFloat(v.own, float64(s), 'g', -1, 32)
+	case float64:
+		v.own = strconv.AppendFloat(v.own, s, 'g', -1, 64)
+	case bool:
+		v.own = strconv.AppendBool(v.own, s)
+	default:
+		return fmt.Errorf("the driver answers a %T", source)
+	}
+	if v.bytes = v.own; v.bytes == nil {
+		v.bytes = []byte{}
+	}
+	return nil
 }
 
 // Exec implements [store.Conn].
