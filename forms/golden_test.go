@@ -35,10 +35,19 @@ func TestGoldens(t *testing.T) {
 			dialect.ProcessedAt, dialect.LockedUntil, dialect.Payload)}},
 		{"two-keys", &dialect.Table{Name: `My "Jobs"`, ID: []string{"tenant", "order"}, Roles: map[dialect.Role]string{
 			dialect.LockedUntil: "Locked Until", dialect.Attempt: "select", dialect.Payload: "payload", dialect.Group: "group"}}},
+		{"row-lock-minimal", &dialect.Table{Name: "jobs", ID: []string{"id"}, Roles: roles(dialect.Payload)}},
+		{"row-lock-counted", bare()},
+		{"row-lock-every-role", without(everyRole(), dialect.LockedUntil)},
+		{"row-lock-two-keys", &dialect.Table{Name: `My "Jobs"`, ID: []string{"tenant", "order"}, Roles: map[dialect.Role]string{
+			dialect.Attempt: "select", dialect.Payload: "payload", dialect.Group: "group"}}},
 	}
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
 		s := open(t, db)
+		_, locks := s.Dialect().(dialect.RowLock)
 		for _, set := range sets {
+			if !locks && !set.table.Has(dialect.LockedUntil) {
+				continue
+			}
 			t.Run(set.name, func(t *testing.T) { checkGolden(t, s, db.Name, set.name, set.table) })
 		}
 	})
@@ -64,10 +73,10 @@ func checkGolden(t *testing.T, s store.Store, database, name string, table *dial
 		{Name: "insert", Statement: d.Insert(table, writable(table))},
 		{Name: "count", Statement: d.Count(table, dialect.Selection{})},
 	}
-	one := lease(t, s, table, func(o *forms.LeaseOptions) { o.MaxAttempts, o.DeadTable, o.FIFO = capOf(table), target, table.FIFO })
+	one := anyForm(t, s, table, func(o *forms.Options) { o.MaxAttempts, o.DeadTable, o.FIFO = capOf(table), target, table.FIFO })
 	statements = append(statements, one.Statements()...)
 	if table.Has(dialect.Group) {
-		all := lease(t, s, table, func(o *forms.LeaseOptions) { o.AllGroups, o.Except, o.FIFO = true, []string{"dead", "late"}, table.FIFO })
+		all := anyForm(t, s, table, func(o *forms.Options) { o.AllGroups, o.Except, o.FIFO = true, []string{"dead", "late"}, table.FIFO })
 		for _, n := range all.Statements() {
 			if n.Name == "claim" || n.Name == "groups" || n.Name == "next groups" {
 				statements = append(statements, forms.Named{Name: n.Name + " of all groups", Statement: n.Statement})
@@ -81,6 +90,15 @@ func checkGolden(t *testing.T, s store.Store, database, name string, table *dial
 		}
 	}
 	compareGolden(t, filepath.Join("testdata", database, name+".sql"), text.String())
+}
+
+// anyForm is the form that the table takes, reading the group "g".
+func anyForm(t *testing.T, s store.Store, table *dialect.Table, change ...func(*forms.Options)) forms.Form {
+	t.Helper()
+	if table.Has(dialect.LockedUntil) {
+		return lease(t, s, table, change...)
+	}
+	return rowLock(t, s, table, change...)
 }
 
 // capOf is a cap where the table can count attempts.

@@ -174,6 +174,11 @@ func (Dialect) LeaseClaim(t *dialect.Table, s dialect.Selection) dialect.LeaseCl
 
 // claimed lists what a claim answers of each row.
 func claimed(t *dialect.Table) (string, []dialect.Output) {
+	columns, outputs := claimedColumns(t)
+	return strings.Join(columns, ", "), outputs
+}
+
+func claimedColumns(t *dialect.Table) ([]string, []dialect.Output) {
 	outputs := dialect.KeyOutputs(t)
 	var columns []string
 	for _, c := range t.IDColumns() {
@@ -187,7 +192,7 @@ func claimed(t *dialect.Table) (string, []dialect.Output) {
 		columns = append(columns, column)
 		outputs = append(outputs, dialect.Output{Field: o.Field})
 	}
-	return strings.Join(columns, ", "), outputs
+	return columns, outputs
 }
 
 // forRemoval and forUpdate are how strongly a statement locks its rows: an update of other columns
@@ -404,8 +409,12 @@ func (Dialect) LeaseHeld(t *dialect.Table) dialect.Statement {
 // RowLockClaim implements [dialect.RowLock].
 func (Dialect) RowLockClaim(t *dialect.Table, s dialect.Selection) dialect.Statement {
 	b := grammar.Builder()
-	columns, outputs := claimed(t)
-	b.Add("SELECT ", columns, " FROM ", grammar.Table(t), " WHERE ")
+	columns, outputs := claimedColumns(t)
+	for i := range columns {
+		// By its own name an answer would stand for its column in the order, and sort as text.
+		columns[i] += " AS __" + strconv.Itoa(i)
+	}
+	b.Add("SELECT ", strings.Join(columns, ", "), " FROM ", grammar.Table(t), " WHERE ")
 	grammar.Claimable(b, t, s)
 	b.Add(" ORDER BY ", grammar.Order(t), " LIMIT ", b.Bind(dialect.Limit), "::bigint FOR UPDATE SKIP LOCKED")
 	return b.Statement(outputs...)
