@@ -16,8 +16,9 @@ const (
 	// aheadFor is how much work the waiting rows should be: enough to cover the claim of the next
 	// ones, and little enough that other processes are not kept from the rows.
 	aheadFor = 100 * time.Millisecond
-	// maxPause bounds the poll interval where waiting for it would be pointless.
-	maxPause = time.Second
+	// maxPause bounds the poll interval where waiting for it would be pointless, and lastPause where
+	// the service ends once nothing is found.
+	maxPause, lastPause = time.Second, 100 * time.Millisecond
 )
 
 // claimer takes rows for one subscription, as many as its threads will soon need.
@@ -69,7 +70,7 @@ func (c *claimer) plan() (limit int, ahead bool) {
 // are empty has no reason to let the last look wait.
 func (s *subscription) pause() time.Duration {
 	if s.untilEmpty {
-		return min(s.handler.PollInterval, maxPause)
+		return min(s.handler.PollInterval, lastPause)
 	}
 	return s.handler.PollInterval
 }
@@ -147,7 +148,7 @@ func (c *claimer) after(ctx context.Context, got, limit int, ahead bool) {
 		s.emptyClaims.Store(0)
 		return
 	}
-	if got == 0 && s.settler.inHand() == 0 {
+	if got == 0 && s.settler.inHand() == 0 && s.policy.rested() {
 		s.emptyClaims.Add(1)
 	} else {
 		s.emptyClaims.Store(0)

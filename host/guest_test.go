@@ -13,6 +13,7 @@ import (
 // What a guest reads of its row, end to end: through the writer, the database, the claim and the contract.
 func TestWhatTheGuestReads(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		b := open(t, db, tables+handler(t, "work", "jobs", "dead_letter = \"dead\"\nmax_attempts = 5\ntimeout = \"9s\"\n[handlers.work.config]\nhello = \"wörld \\\"$$\\\"\""), untilEmpty)
 		key := `k"ey`
 		priority := int64(3)
@@ -58,6 +59,7 @@ func TestWhatTheGuestReads(t *testing.T) {
 // Every delivery reads one attempt more than the last, and a snooze spends none.
 func TestAttemptsAsTheGuestReadsThem(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		b := open(t, db, tables+handler(t, "work", "jobs", `dead_letter = "dead"`))
 		b.enqueue("jobs", "work", "S hour")
 		b.start()
@@ -78,6 +80,7 @@ locked_until = "locked_until"
 payload = "payload"
 `
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		b := open(t, db, tables+dead+handler(t, "work", "plain", `dead_letter = "dead_plain"`), untilEmpty)
 		b.enqueue("plain", "", "a", "h", "ok", "trap", "")
 		b.drain()

@@ -44,6 +44,7 @@ func TestFailuresAreSettledByTheirPolicies(t *testing.T) {
 		toml.WriteString(handler(t, p.name, "jobs", "timeout = \"200ms\"\nthreads = 2\nbackoff = { initial = \"10s\", jitter = 0.2 }\n"+p.keys))
 	}
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		b := open(t, db, toml.String(), untilEmpty)
 		start := time.Now()
 		for _, p := range policies {
@@ -99,6 +100,7 @@ func checkReasons(t *testing.T, b *bench, from, attempt string) {
 // A plugin host counted exit code 0 as a success (wapc-go#67, wazero#2352).
 func TestCase33_ExitCodeZeroIsNoAck(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		b := open(t, db, tables+handler(t, "work", "jobs", ""), untilEmpty)
 		b.enqueue("jobs", "work", "i", "x", "i")
 		b.drain()
@@ -113,6 +115,7 @@ func TestCase33_ExitCodeZeroIsNoAck(t *testing.T) {
 // One trap disabled a plugin for good (envoy#39395, envoy#38801).
 func TestCase38_OnePoisonRowIsDeadLetteredAnd999Succeed(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		b := open(t, db, tables+handler(t, "work", "jobs", "threads = 2\nmax_attempts = 3\ndead_letter = \"dead\"\n"+
 			`backoff = { initial = "1ms", max = "1ms" }`), untilEmpty)
 		payloads := make([]string, 1000)
@@ -135,6 +138,7 @@ func TestCase38_OnePoisonRowIsDeadLetteredAnd999Succeed(t *testing.T) {
 // Guest pointers went unchecked (fluvio#4652).
 func TestCase37_AWildPointerIsRefusedByEveryFunction(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		b := open(t, db, tables+handler(t, "work", "jobs", "on_failure = { outcome = \"drop\" }\n[handlers.work.config]\nhello = \"a value that is longer than thirty-two bytes\""), untilEmpty)
 		for _, function := range "012345678" {
 			b.enqueue("jobs", "work", "w"+string(function))
@@ -156,6 +160,7 @@ func TestCase37_AWildPointerIsRefusedByEveryFunction(t *testing.T) {
 // A heartbeat renewed the lease of a worker that hung (hibiken/asynq#1089).
 func TestCase05_ALoopIsEndedByItsDeadlineAndNotExtended(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		b := open(t, db, tables+handler(t, "work", "jobs", "threads = 2\ntimeout = \"200ms\"\nlease = \"1s\""), untilEmpty)
 		b.enqueue("jobs", "work", "loop", "i", "i", "i")
 		began := time.Now()

@@ -48,6 +48,7 @@ func (l threadLog) WithAttrs(a []slog.Attr) slog.Handler {
 // n threads are n operating system threads, each with one instance for life.
 func TestEachThreadHasItsOwnInstanceForLife(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		seen := threadLog{mu: new(sync.Mutex), threads: map[string]map[int]bool{}}
 		b := open(t, db, tables+handler(t, "work", "jobs", "threads = 3"), untilEmpty, func(o *Options) {
 			seen.Handler = o.Log.Handler()
@@ -120,6 +121,7 @@ func refuse(t *testing.T) string { return testwasm.WATFile(t, "testdata/refuse.w
 // mended, unless it is to run until its queues are empty.
 func TestAModuleThatRefusesToStart(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		toml := tables + strings.Replace(handler(t, "work", "jobs", ""), faces(t), "", 1)
 		toml = tables + "[handlers.work]\nmodule = '" + refuse(t) + "'\ntable = \"jobs\"\npoll_interval = \"20ms\"\n"
 		b := open(t, db, toml)

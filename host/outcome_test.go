@@ -11,6 +11,7 @@ import (
 
 func TestOutcomesSettleTheirRows(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		b := open(t, db, tables+handler(t, "work", "jobs", `dead_letter = "dead"`), untilEmpty)
 		b.enqueue("jobs", "work", "ok", "drop", "kill", "D hour", "R backoff", "S hour", "3 times")
 		b.drain()
@@ -23,6 +24,7 @@ func TestOutcomesSettleTheirRows(t *testing.T) {
 // A dead letter without a target is a bad outcome, and loses nothing.
 func TestDeadLetterWithoutATarget(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		b := open(t, db, tables+handler(t, "work", "jobs", ""), untilEmpty)
 		b.enqueue("jobs", "work", "kill")
 		b.drain()
@@ -36,6 +38,7 @@ func TestDeadLetterWithoutATarget(t *testing.T) {
 // once.
 func TestDelayWithoutARetryAfterColumn(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		b := open(t, db, tables+handler(t, "work", "plain", `backoff = { initial = "1h", max = "1h" }`), untilEmpty)
 		b.enqueue("plain", "", "D1", "D2", "S1", "R", "retry", "trap", "ok")
 		b.drain()
@@ -53,6 +56,7 @@ func TestRetriesDoNotSpinAndDoNotBlock(t *testing.T) {
 	for _, table := range []string{"jobs", "plain"} {
 		t.Run(table, func(t *testing.T) {
 			testdb.Each(t, func(t *testing.T, db testdb.Database) {
+				t.Parallel()
 				keys := "backoff = { initial = \"300ms\", max = \"300ms\", jitter = 0 }"
 				b := open(t, db, tables+strings.Replace(handler(t, "work", table, keys), `"20ms"`, `"300ms"`, 1))
 				group := map[string]string{"jobs": "work"}[table]
@@ -79,6 +83,7 @@ func TestRetriesDoNotSpinAndDoNotBlock(t *testing.T) {
 // (oban-bg/oban#137).
 func TestCase07_ARowAboveItsCapIsMovedBeforeTheHandlerRuns(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		b := open(t, db, tables+handler(t, "work", "jobs", "max_attempts = 3\ndead_letter = \"dead_jobs\""), untilEmpty)
 		b.enqueue("jobs", "work", "i", "i", "i")
 		b.script("UPDATE jobs SET attempt = 4 WHERE id = 2")
@@ -93,6 +98,7 @@ func TestCase07_ARowAboveItsCapIsMovedBeforeTheHandlerRuns(t *testing.T) {
 func TestPayloadAboveItsLimit(t *testing.T) {
 	const limited = "max_payload = \"1KiB\"\n"
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		b := open(t, db, tables+
 			handler(t, "keeps", "jobs", limited)+
 			handler(t, "buries", "jobs", limited+`dead_letter = "dead"`)+
@@ -112,6 +118,7 @@ func TestPayloadAboveItsLimit(t *testing.T) {
 // Headers that are no JSON object cannot be handed over (decision 30).
 func TestHeadersThatCannotBeDecoded(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		b := open(t, db, tables+handler(t, "work", "jobs", `dead_letter = "dead"`), untilEmpty)
 		b.write("jobs",
 			forms.Message{Group: "work", Payload: []byte("i"), Headers: []byte(` {"a":"b"}`)},

@@ -3,6 +3,7 @@ package host
 import (
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/abi"
@@ -17,6 +18,8 @@ type policy struct {
 	now     func() time.Time
 	// warnNoDelay is called when a guest asks for a delay that its table has no column for.
 	warnNoDelay func()
+	// resting is when the last of the rows that return at once has rested, in Unix nanoseconds.
+	resting atomic.Int64
 }
 
 // settle decides what becomes of a delivery.
@@ -93,9 +96,16 @@ func (p *policy) again(d *forms.Delivery, uncounted bool) time.Time {
 	case d.Attempt == 1 && !uncounted:
 		return p.now()
 	default:
-		return p.now().Add(min(p.handler.PollInterval, maxPause))
+		until := p.now().Add(min(p.handler.PollInterval, maxPause))
+		for last := p.resting.Load(); until.UnixNano() > last && !p.resting.CompareAndSwap(last, until.UnixNano()); {
+			last = p.resting.Load()
+		}
+		return until
 	}
 }
+
+// rested reports whether no row rests that is to return at once.
+func (p *policy) rested() bool { return p.now().UnixNano() > p.resting.Load() }
 
 // failed decides by a failure's policy.
 func (p *policy) failed(d *forms.Delivery, f config.Policy, reason string) (forms.Settlement, outcome) {

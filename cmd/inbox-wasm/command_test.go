@@ -83,6 +83,7 @@ func TestVersion(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		f := queue(t, db)
 		text := f.must("", "check")
 		for _, want := range []string{"database ", "at most 16", "work", "jobs", "lease", "ack.wasm", "everything that serve needs is there"} {
@@ -152,6 +153,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 
 func TestSchema(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		f := newFolder(t, db, jobs+"processed_at = \"processed_at\"\norigin = \"origin\"\ncreated_at = \"created_at\"\n"+deadJobs+
 			"[tables.pairs]\nid = [\"tenant\", \"no\"]\nlocked_until = \"locked until\"\npayload = \"payload\"\n"+work)
 		printed := f.must("", "schema")

@@ -19,6 +19,7 @@ func queue(t *testing.T, db testdb.Database) *folder {
 // Every source and every flag, read back from the database.
 func TestEnqueue(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		f := queue(t, db)
 		file := f.file("order.json", `{"order":1}`)
 		lines := f.file("orders.jsonl", "{\"n\":1}\n\n  \n\"two\"\n3")
@@ -67,6 +68,7 @@ func utc(in time.Duration) string {
 // A bad line says which it is, and what was written before it stays.
 func TestEnqueueWithABadLine(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		f := queue(t, db)
 		many := strings.Repeat("{}\n", 700)
 		r := f.run(many+"{oops\n{}\n", "enqueue", "jobs", "--jsonl", "-")
@@ -152,6 +154,7 @@ func TestEnqueueUsage(t *testing.T) {
 // Enqueue and serve, as a script would call them.
 func TestServeUntilEmpty(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		f := queue(t, db)
 		f.must(strings.Repeat("{}\n", 20), "enqueue", "jobs", "--jsonl", "-")
 		f.must("x", "enqueue", "jobs", "--delay", "1h")

@@ -79,6 +79,7 @@ func starts(t *testing.T, db testdb.Database) []start {
 // is and what to do.
 func TestStartsThatFail(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		t.Parallel()
 		var all strings.Builder
 		for i, s := range starts(t, db) {
 			if s.toml == "" {

@@ -1,0 +1,110 @@
+package host
+
+import (
+	"sync"
+	"testing"
+)
+
+func someTasks(n int) []*task {
+	list := make([]*task, n)
+	for i := range list {
+		list[i] = &task{index: i}
+	}
+	return list
+}
+
+// waiting waits until that many threads wait in take.
+func waiting(t *testing.T, q *queue, n int) {
+	t.Helper()
+	eventually(t, "the threads wait", func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.idle == n
+	})
+}
+
+func asked(q *queue) bool {
+	select {
+	case <-q.need:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestQueueKeepsItsOrder(t *testing.T) {
+	q := newQueue()
+	q.put(someTasks(3))
+	for round := range 3 {
+		if got := q.take().index; got != round {
+			t.Errorf("took %d in round %d", got, round)
+		}
+		if round == 0 {
+			q.put([]*task{{index: 3}})
+		}
+	}
+	equal(t, "last", q.take().index, 3)
+}
+
+// The claimer is asked for more when a thread is idle and when few tasks are left.
+func TestQueueAsksForMore(t *testing.T) {
+	q := newQueue()
+	q.put(someTasks(5))
+	q.room(2)
+	for left := 4; left >= 0; left-- {
+		q.take()
+		if got := asked(q); got != (left <= 2) {
+			t.Errorf("with %d left it asks: %v", left, got)
+		}
+	}
+	var threads sync.WaitGroup
+	for range 2 {
+		threads.Go(func() { q.take() })
+	}
+	waiting(t, q, 2)
+	if !asked(q) {
+		t.Error("idle threads do not ask")
+	}
+	tasks, free := q.room(0)
+	equal(t, "waiting", tasks, 0)
+	equal(t, "free", free, 2)
+	q.put(someTasks(2))
+	threads.Wait()
+	_, free = q.room(0)
+	equal(t, "free", free, 0)
+}
+
+func TestQueueThatIsClosed(t *testing.T) {
+	q := newQueue()
+	q.put(someTasks(3))
+	q.take()
+	equal(t, "given back", len(q.close()), 2)
+	if q.take() != nil {
+		t.Error("a closed queue has a task")
+	}
+	if q.put(someTasks(1)) {
+		t.Error("a closed queue takes a task")
+	}
+	equal(t, "given back again", len(q.close()), 0)
+
+	q = newQueue()
+	var threads sync.WaitGroup
+	for range 3 {
+		threads.Go(func() {
+			if q.take() != nil {
+				t.Error("there was no task")
+			}
+		})
+	}
+	waiting(t, q, 3)
+	q.close()
+	threads.Wait()
+}
+
+func TestQueueCountsThreadsWithAnInstance(t *testing.T) {
+	q := newQueue()
+	q.enter()
+	q.enter()
+	q.leave()
+	equal(t, "threads", q.threads(), 1)
+}
