@@ -125,7 +125,7 @@ func (r *inline) turn(ctx context.Context, t *thread, polls bool) {
 		return
 	}
 	r.claimWorked()
-	if len(rows) == 0 && sole && r.active.Load() == 1 {
+	if len(rows) == 0 && sole && r.active.Load() == 1 && r.sub.policy.rested() {
 		// Nothing was locked by another thread of this process when the claim looked.
 		r.sub.emptyClaims.Add(1)
 	} else {

@@ -128,12 +128,16 @@ func (c *checker) connect(ctx context.Context, list []databases.Database) store.
 // subscribe makes a subscription of a handler whose checks have passed.
 func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.Module) *subscription {
 	log := s.options.Log.With("subscription", h.Name)
+	lanes := 0
+	if h.ByKey {
+		lanes = h.Threads
+	}
 	sub := &subscription{
 		handler: h, table: s.tables[h.Table], store: s.store, form: form, module: module,
 		settings:   engine.Settings{Config: h.Config, Log: s.options.Log},
 		log:        log,
 		now:        s.options.Now,
-		queue:      newQueue(),
+		queue:      newQueue(lanes),
 		wake:       make(chan struct{}, 1),
 		stopping:   make(chan struct{}),
 		untilEmpty: s.options.UntilEmpty,
@@ -148,6 +152,9 @@ func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.M
 	sub.settler = &settler{
 		ledger: ledger{log, &sub.counters}, form: form, now: s.options.Now, tick: sub.compareClocks,
 		arrived: make(chan struct{}, 1), answered: make(chan struct{}, 1),
+	}
+	if connected, ok := form.(forms.Connected); ok {
+		sub.inline = newInline(sub, connected)
 	}
 	return sub
 }

@@ -28,6 +28,8 @@ type subscription struct {
 	log      *slog.Logger
 	now      func() time.Time
 
+	// inline runs the subscription where its form holds rows by connections; nil for the others.
+	inline *inline
 	// connections bounds the claims of all subscriptions that hold a connection each.
 	connections chan struct{}
 	queue       *queue
@@ -54,8 +56,8 @@ type subscription struct {
 // timeout or until abort is closed, interrupts those that have not, gives back every row that is not
 // settled and returns. An error says what could not be brought to an end.
 func (s *subscription) run(ctx context.Context, drain time.Duration, abort <-chan struct{}) error {
-	if form, ok := s.form.(forms.Connected); ok {
-		return newInline(s, form).run(ctx, drain, abort)
+	if s.inline != nil {
+		return s.inline.run(ctx, drain, abort)
 	}
 	var threads, claims, settling sync.WaitGroup
 	guests, interrupt := context.WithCancel(context.WithoutCancel(ctx))
@@ -67,8 +69,8 @@ func (s *subscription) run(ctx context.Context, drain time.Duration, abort <-cha
 
 	finish := make(chan struct{})
 	settling.Go(func() { s.settler.run(settlements, finish) })
-	for range s.handler.Threads {
-		threads.Go(func() { (&thread{sub: s}).run(guests) })
+	for number := range s.handler.Threads {
+		threads.Go(func() { (&thread{sub: s, number: number}).run(guests) })
 	}
 	claims.Go(func() { (&claimer{sub: s, fixed: s.handler.Claim, statements: claiming}).run(ctx) })
 
