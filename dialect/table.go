@@ -115,7 +115,8 @@ type Table struct {
 	Key []KeyPart
 	// Columns are the table's columns in its own order, as [Dialect.Describe] answered.
 	Columns []Column
-	// Partitioned tables have no row addresses that are unique in the whole table.
+	// Partitioned tables have no row addresses that are unique in the whole table: tables of several
+	// parts, and views.
 	Partitioned bool
 }
 

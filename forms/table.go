@@ -18,7 +18,7 @@ var ErrNoTable = errors.New("no such table")
 func Describe(ctx context.Context, s store.Store, t *dialect.Table) error {
 	d := s.Dialect()
 	statement := d.Describe(t)
-	t.Columns = nil
+	t.Columns, t.Partitioned = nil, false
 	err := s.Query(ctx, &statement, 0, nil, func(v [][]byte) error {
 		flag := func(i int) bool { return string(v[i]) == "1" }
 		c := dialect.Column{
@@ -64,13 +64,14 @@ type Message struct {
 }
 
 // roles lists the roles that the message gives a value.
-func (m *Message) roles() []dialect.Role {
-	roles := []dialect.Role{dialect.Payload}
+func (m *Message) roles(t *dialect.Table) []dialect.Role {
+	var roles []dialect.Role
 	add := func(given bool, r dialect.Role) {
 		if given {
 			roles = append(roles, r)
 		}
 	}
+	add(t.Has(dialect.Payload) || m.Payload != nil, dialect.Payload)
 	add(m.Group != "", dialect.Group)
 	add(m.Headers != nil, dialect.Headers)
 	add(m.Delay > 0, dialect.RetryAfter)
@@ -109,10 +110,10 @@ func (w *Writer) Write(ctx context.Context, messages []Message) (err error) {
 	}
 	defer func() { err = errors.Join(err, tx.Rollback()) }()
 	for start := 0; start < len(messages); {
-		roles := messages[start].roles()
+		roles := messages[start].roles(w.table)
 		key := fmt.Sprint(roles)
 		end := start + 1
-		for end < len(messages) && fmt.Sprint(messages[end].roles()) == key {
+		for end < len(messages) && fmt.Sprint(messages[end].roles(w.table)) == key {
 			end++
 		}
 		if err := w.insert(ctx, tx, roles, key, messages[start:end]); err != nil {

@@ -101,7 +101,8 @@ func (Dialect) MaxInteger(typeName string) int64 {
 	}
 }
 
-// Describe implements [dialect.Dialect]. pg_attribute has no attgenerated before version 12, so it
+// Describe implements [dialect.Dialect]. Partitioned tables, those that others inherit from, and views
+// lack row addresses of their own. pg_attribute has no attgenerated before version 12, so it
 // is read through JSON, which gives NULL for a key that is not there.
 func (Dialect) Describe(t *dialect.Table) dialect.Statement {
 	return dialect.Statement{SQL: `SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), ` +
@@ -110,7 +111,7 @@ func (Dialect) Describe(t *dialect.Table) dialect.Statement {
 		`(a.attidentity = 'a')::int::text, ` +
 		`CASE WHEN a.atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype) ` +
 		`THEN (CASE WHEN a.atttypmod < 0 THEN 6 ELSE a.atttypmod END)::text END, ` +
-		`(c.relkind = 'p')::int::text ` +
+		`(c.relkind <> 'r' OR c.relhassubclass)::int::text ` +
 		`FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid ` +
 		`WHERE a.attrelid = to_regclass(` + literal(grammar.Table(t)) + `) AND a.attnum > 0 AND NOT a.attisdropped ` +
 		`ORDER BY a.attnum`}
@@ -147,29 +148,40 @@ func text(qualifier string, c dialect.Column) string {
 }
 
 // LeaseClaim implements [dialect.Lease]. The rows are found by their address, which the planner
-// cannot turn into a join over the whole table; a partitioned table has no such address, and its
-// rows are found by key.
+// cannot turn into a join over the whole table.
 func (Dialect) LeaseClaim(t *dialect.Table, s dialect.Selection) dialect.LeaseClaim {
-	address := "ctid"
-	if t.Partitioned {
-		address = grammar.IDs(t, "")
-	}
 	b := grammar.Builder()
-	b.Add("UPDATE ", grammar.Table(t), " SET ", grammar.Stamped(b, t), " WHERE ")
-	if t.Partitioned {
-		b.Add("(", address, ") IN (SELECT ", address)
-	} else {
-		b.Add(address, " = ANY(ARRAY(SELECT ", address)
-	}
-	b.Add(" FROM ", grammar.Table(t), " WHERE ")
-	grammar.Claimable(b, t, s)
-	b.Add(" ORDER BY ", grammar.Order(t), " LIMIT ", b.Bind(dialect.Limit), "::bigint FOR UPDATE SKIP LOCKED)")
-	if !t.Partitioned {
-		b.Add(")")
-	}
 	columns, outputs := claimed(t)
+	if t.Partitioned {
+		claimByKey(b, t, s)
+	} else {
+		b.Add("UPDATE ", grammar.Table(t), " SET ", grammar.Stamped(b, t), " WHERE ctid = ANY(ARRAY(SELECT ctid")
+		claimable(b, t, s)
+		b.Add("))")
+	}
 	b.Add(" RETURNING ", columns)
 	return dialect.LeaseClaim{Take: b.Statement(outputs...)}
+}
+
+// claimByKey finds the rows of a table that has no row addresses of its own. It finds them in a step
+// of its own, which runs once whatever the plan is: run again, it would lock more rows than it may.
+func claimByKey(b *dialect.Builder, t *dialect.Table, s dialect.Selection) {
+	names := make([]string, len(t.ID))
+	match := make([]string, len(t.ID))
+	for i, name := range t.ID {
+		names[i] = "__k" + strconv.Itoa(i)
+		match[i] = "q." + quote(name) + " = __due." + names[i]
+	}
+	b.Add("WITH __due(", strings.Join(names, ", "), ") AS (SELECT ", grammar.IDs(t, ""))
+	claimable(b, t, s)
+	b.Add(") UPDATE ", grammar.Table(t), " AS q SET ", grammar.Stamped(b, t), " FROM __due WHERE ", strings.Join(match, " AND "))
+}
+
+// claimable ends the SELECT of a claim's rows.
+func claimable(b *dialect.Builder, t *dialect.Table, s dialect.Selection) {
+	b.Add(" FROM ", grammar.Table(t), " WHERE ")
+	grammar.Claimable(b, t, s)
+	b.Add(" ORDER BY ", grammar.Order(t), " LIMIT ", b.Bind(dialect.Limit), "::bigint FOR UPDATE SKIP LOCKED")
 }
 
 // claimed lists what a claim answers of each row.
