@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"hash/fnv"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -16,6 +17,8 @@ const (
 	// aheadFor is how much work the waiting rows should be: enough to cover the claim of the next
 	// ones, and little enough that other processes are not kept from the rows.
 	aheadFor = 100 * time.Millisecond
+	// aheadByKey is how many rows a thread are claimed ahead at least where each key has its thread.
+	aheadByKey = 4
 	// maxPause bounds the poll interval where waiting for it would be pointless, and lastPause where
 	// the service ends once nothing is found.
 	maxPause, lastPause = time.Second, 100 * time.Millisecond
@@ -42,6 +45,10 @@ type claimer struct {
 func (c *claimer) plan() (limit int, ahead bool) {
 	s := c.sub
 	target := c.ahead()
+	if s.handler.ByKey {
+		// Rows of other keys have to be found behind those that wait for a busy thread.
+		target = max(target, aheadByKey*s.handler.Threads)
+	}
 	waiting, free := s.queue.room(target / 2)
 	free = min(free, max(maxAhead, s.handler.Batch))
 	if s.queue.threads() == 0 || s.settler.inHand() > 4*max(target, s.handler.Threads*s.handler.Batch)+free {
@@ -182,6 +189,9 @@ func (s *subscription) start(rows []*forms.Delivery) {
 	for i, d := range rows {
 		tasks[i] = newTask(d)
 		tasks[i].alone = s.alone(d)
+		if s.handler.ByKey && d.HasPartitionKey {
+			tasks[i].lane = laneOf(d.PartitionKey, s.handler.Threads)
+		}
 	}
 	s.settler.hold(tasks)
 	if !s.queue.put(tasks) {
@@ -189,6 +199,13 @@ func (s *subscription) start(rows []*forms.Delivery) {
 			s.giveBack(t)
 		}
 	}
+}
+
+// laneOf is the thread that the rows of a key go to.
+func laneOf(key string, threads int) int {
+	h := fnv.New64a()
+	h.Write([]byte(key))
+	return int(h.Sum64() % uint64(threads))
 }
 
 // giveBack returns a row that was not started, with its attempt.

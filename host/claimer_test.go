@@ -15,7 +15,7 @@ import (
 // planner is a claimer without a database: idle threads wait, tasks are queued, and calls have ended.
 func planner(t *testing.T, h config.Handler, idle, queued int) (*claimer, *queue) {
 	t.Helper()
-	q := newQueue()
+	q := newQueue(0)
 	now := noon
 	h.PollInterval, h.Table = time.Second, &config.Table{}
 	s := &subscription{handler: &h, queue: q, settler: &settler{}, now: func() time.Time { return now }}
@@ -24,11 +24,11 @@ func planner(t *testing.T, h config.Handler, idle, queued int) (*claimer, *queue
 	}
 	var threads sync.WaitGroup
 	for range idle {
-		threads.Go(func() { q.take() })
+		threads.Go(func() { q.take(0) })
 	}
 	waiting(t, q, idle)
 	q.mu.Lock()
-	q.tasks = append(q.tasks, someTasks(queued)...) // without waking anybody
+	q.shared.tasks = append(q.shared.tasks, someTasks(queued)...) // without waking anybody
 	q.mu.Unlock()
 	s.settler.tasks = make([]*task, queued)
 	t.Cleanup(func() {
@@ -123,7 +123,7 @@ func TestLastAttemptsAreNeitherPrefetchedNorStarved(t *testing.T) {
 			sub.queue.mu.Lock()
 			defer sub.queue.mu.Unlock()
 			ready := 0
-			for _, task := range sub.queue.tasks[sub.queue.head:] {
+			for _, task := range sub.queue.shared.tasks[sub.queue.shared.head:] {
 				if task.delivery.Attempt >= 3 {
 					ready++
 				}

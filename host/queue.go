@@ -1,16 +1,20 @@
 package host
 
-import "sync"
+import (
+	"iter"
+	"sync"
+)
 
 // queue holds the rows that are claimed and not yet started, between one claimer and the threads.
 type queue struct {
 	mu      sync.Mutex
 	arrived sync.Cond
-	tasks   []*task // from head on
-	head    int
-	ready   int // threads that have an instance
-	idle    int // threads that wait in take
-	closed  bool
+	// shared holds the tasks that any thread may take, own those that one thread has to take.
+	shared lane
+	own    []lane
+	ready  int // threads that have an instance
+	idle   int // threads that wait in take
+	closed bool
 	// batch is how many tasks a thread takes at once.
 	batch int
 	// low is the length at which taking a task asks the claimer for more.
@@ -19,8 +23,32 @@ type queue struct {
 	need chan struct{}
 }
 
-func newQueue() *queue {
-	q := &queue{batch: 1, need: make(chan struct{}, 1)}
+// lane is a list of tasks in order, from head on.
+type lane struct {
+	tasks []*task
+	head  int
+}
+
+func (l *lane) len() int { return len(l.tasks) - l.head }
+
+func (l *lane) add(t *task) {
+	if l.head == len(l.tasks) {
+		l.tasks, l.head = l.tasks[:0], 0
+	}
+	l.tasks = append(l.tasks, t)
+}
+
+func (l *lane) take() *task {
+	t := l.tasks[l.head]
+	l.tasks[l.head] = nil
+	l.head++
+	return t
+}
+
+// newQueue is a queue for threads, which have lanes of their own where rows of one key have to go to
+// one thread.
+func newQueue(lanes int) *queue {
+	q := &queue{own: make([]lane, lanes), batch: 1, need: make(chan struct{}, 1)}
 	q.arrived.L = &q.mu
 	return q
 }
@@ -32,21 +60,40 @@ func (q *queue) put(tasks []*task) bool {
 	if q.closed {
 		return false
 	}
-	if q.head == len(q.tasks) {
-		q.tasks, q.head = q.tasks[:0], 0
+	for _, t := range tasks {
+		if t.lane == anyThread {
+			q.shared.add(t)
+		} else {
+			q.own[t.lane].add(t)
+		}
 	}
-	q.tasks = append(q.tasks, tasks...)
+	if len(q.own) > 0 {
+		// A signal could wake a thread whose lane is empty.
+		q.arrived.Broadcast()
+		return true
+	}
 	for range min(len(tasks), q.idle) {
 		q.arrived.Signal()
 	}
 	return true
 }
 
-// take waits for a task, and gives nil once the queue is closed.
-func (q *queue) take() *task {
+// first is the lane that the next task of a thread comes from, nil where there is none.
+func (q *queue) first(thread int) *lane {
+	if len(q.own) > 0 && q.own[thread].len() > 0 {
+		return &q.own[thread]
+	}
+	if q.shared.len() > 0 {
+		return &q.shared
+	}
+	return nil
+}
+
+// take waits for a task of the thread, and gives nil once the queue is closed.
+func (q *queue) take(thread int) *task {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for q.head == len(q.tasks) {
+	for q.first(thread) == nil {
 		if q.closed {
 			return nil
 		}
@@ -55,29 +102,40 @@ func (q *queue) take() *task {
 		q.arrived.Wait()
 		q.idle--
 	}
-	return q.next()
+	return q.next(q.first(thread))
 }
 
-// more appends the tasks that wait, until the list is a batch. It waits for none, and leaves a task that
-// is to be alone.
-func (q *queue) more(tasks []*task) []*task {
+// more appends the tasks of the thread that wait, until the list is a batch. It waits for none, and
+// leaves a task that is to be alone.
+func (q *queue) more(thread int, tasks []*task) []*task {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(tasks) < q.batch && q.head < len(q.tasks) && !q.tasks[q.head].alone {
-		tasks = append(tasks, q.next())
+	for len(tasks) < q.batch {
+		l := q.first(thread)
+		if l == nil || l.tasks[l.head].alone {
+			break
+		}
+		tasks = append(tasks, q.next(l))
 	}
 	return tasks
 }
 
-// next takes the first task. The lock is held, and there is one.
-func (q *queue) next() *task {
-	t := q.tasks[q.head]
-	q.tasks[q.head] = nil
-	q.head++
-	if len(q.tasks)-q.head <= q.low {
+// next takes the first task of a lane. The lock is held, and there is one.
+func (q *queue) next(l *lane) *task {
+	t := l.take()
+	if q.waiting() <= q.low {
 		q.ask()
 	}
 	return t
+}
+
+// waiting is how many tasks wait. The lock is held.
+func (q *queue) waiting() int {
+	n := 0
+	for l := range q.lanes() {
+		n += l.len()
+	}
+	return n
 }
 
 func (q *queue) ask() {
@@ -87,13 +145,17 @@ func (q *queue) ask() {
 	}
 }
 
-// room is how many tasks wait, and how many more the idle threads could take. Below low waiting
-// tasks the claimer is asked for more.
+// room is how many tasks wait, and how many more the idle threads could take. Where threads have lanes
+// of their own nobody knows whose the next row is, so that none of them is free for it unless all are.
+// Below low waiting tasks the claimer is asked for more.
 func (q *queue) room(low int) (waiting, free int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.low = low
-	waiting = len(q.tasks) - q.head
+	waiting = q.waiting()
+	if len(q.own) > 0 && (waiting > 0 || q.idle < q.ready) {
+		return waiting, 0
+	}
 	return waiting, max(0, q.idle*q.batch-waiting)
 }
 
@@ -122,8 +184,22 @@ func (q *queue) close() []*task {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	rest := append([]*task(nil), q.tasks[q.head:]...)
-	q.tasks, q.head = nil, 0
+	var rest []*task
+	for l := range q.lanes() {
+		rest = append(rest, l.tasks[l.head:]...)
+		*l = lane{}
+	}
 	q.arrived.Broadcast()
 	return rest
+}
+
+func (q *queue) lanes() iter.Seq[*lane] {
+	return func(yield func(*lane) bool) {
+		for i := range q.own {
+			if !yield(&q.own[i]) {
+				return
+			}
+		}
+		yield(&q.shared)
+	}
 }

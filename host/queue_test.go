@@ -8,7 +8,7 @@ import (
 func someTasks(n int) []*task {
 	list := make([]*task, n)
 	for i := range list {
-		list[i] = &task{index: i}
+		list[i] = &task{index: i, lane: anyThread}
 	}
 	return list
 }
@@ -33,33 +33,33 @@ func asked(q *queue) bool {
 }
 
 func TestQueueKeepsItsOrder(t *testing.T) {
-	q := newQueue()
+	q := newQueue(0)
 	q.put(someTasks(3))
 	for round := range 3 {
-		if got := q.take().index; got != round {
+		if got := q.take(0).index; got != round {
 			t.Errorf("took %d in round %d", got, round)
 		}
 		if round == 0 {
-			q.put([]*task{{index: 3}})
+			q.put([]*task{{index: 3, lane: anyThread}})
 		}
 	}
-	equal(t, "last", q.take().index, 3)
+	equal(t, "last", q.take(0).index, 3)
 }
 
 // The claimer is asked for more when a thread is idle and when few tasks are left.
 func TestQueueAsksForMore(t *testing.T) {
-	q := newQueue()
+	q := newQueue(0)
 	q.put(someTasks(5))
 	q.room(2)
 	for left := 4; left >= 0; left-- {
-		q.take()
+		q.take(0)
 		if got := asked(q); got != (left <= 2) {
 			t.Errorf("with %d left it asks: %v", left, got)
 		}
 	}
 	var threads sync.WaitGroup
 	for range 2 {
-		threads.Go(func() { q.take() })
+		threads.Go(func() { q.take(0) })
 	}
 	waiting(t, q, 2)
 	if !asked(q) {
@@ -75,11 +75,11 @@ func TestQueueAsksForMore(t *testing.T) {
 }
 
 func TestQueueThatIsClosed(t *testing.T) {
-	q := newQueue()
+	q := newQueue(0)
 	q.put(someTasks(3))
-	q.take()
+	q.take(0)
 	equal(t, "given back", len(q.close()), 2)
-	if q.take() != nil {
+	if q.take(0) != nil {
 		t.Error("a closed queue has a task")
 	}
 	if q.put(someTasks(1)) {
@@ -87,11 +87,11 @@ func TestQueueThatIsClosed(t *testing.T) {
 	}
 	equal(t, "given back again", len(q.close()), 0)
 
-	q = newQueue()
+	q = newQueue(0)
 	var threads sync.WaitGroup
 	for range 3 {
 		threads.Go(func() {
-			if q.take() != nil {
+			if q.take(0) != nil {
 				t.Error("there was no task")
 			}
 		})
@@ -102,9 +102,31 @@ func TestQueueThatIsClosed(t *testing.T) {
 }
 
 func TestQueueCountsThreadsWithAnInstance(t *testing.T) {
-	q := newQueue()
+	q := newQueue(0)
 	q.enter()
 	q.enter()
 	q.leave()
 	equal(t, "threads", q.threads(), 1)
+}
+
+// A thread takes the tasks of its own lane and those of nobody's, and each lane keeps its order.
+func TestQueueWithLanes(t *testing.T) {
+	q := newQueue(2)
+	q.enter()
+	q.enter()
+	q.put([]*task{{index: 0, lane: 1}, {index: 1, lane: 1}, {index: 2, lane: 0}, {index: 3, lane: anyThread}})
+	waits, free := q.room(0)
+	equal(t, "waiting", waits, 4)
+	equal(t, "free", free, 0)
+	equal(t, "first of lane 1", q.take(1).index, 0)
+	equal(t, "first of lane 0", q.take(0).index, 2)
+	equal(t, "nobody's", q.take(0).index, 3)
+	var threads sync.WaitGroup
+	threads.Go(func() { equal(t, "what came for lane 0", q.take(0).index, 4) })
+	waiting(t, q, 1)
+	_, free = q.room(0)
+	equal(t, "free while a task of another thread waits", free, 0)
+	q.put([]*task{{index: 4, lane: 0}})
+	threads.Wait()
+	equal(t, "given back", len(q.close()), 1)
 }

@@ -19,14 +19,18 @@ type task struct {
 	deadline atomic.Int64
 	// index is the task's place in its settler's list.
 	index int
+	// lane is the thread that has to take the row, or anyThread.
+	lane int
 	// alone keeps the row from sharing its call.
 	alone bool
 	// lost is set by the settler when an extension found the row taken.
 	lost bool
 }
 
+const anyThread = -1
+
 func newTask(d *forms.Delivery) *task {
-	t := &task{delivery: d}
+	t := &task{delivery: d, lane: anyThread}
 	expires := int64(math.MaxInt64)
 	if !d.Expires().IsZero() {
 		expires = d.Expires().UnixNano()

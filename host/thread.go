@@ -21,6 +21,7 @@ import (
 // and replaces when a call has spoiled it.
 type thread struct {
 	sub      *subscription
+	number   int // from 0
 	instance *engine.Instance
 	handled  int // messages that this instance was given
 
@@ -38,13 +39,13 @@ func (t *thread) run(ctx context.Context) {
 	defer runtime.UnlockOSThread()
 	defer t.discard()
 	for t.prepare(ctx) {
-		task := t.sub.queue.take()
+		task := t.sub.queue.take(t.number)
 		if task == nil {
 			return
 		}
 		t.tasks = append(t.tasks[:0], task)
 		if !task.alone {
-			t.tasks = t.sub.queue.more(t.tasks)
+			t.tasks = t.sub.queue.more(t.number, t.tasks)
 		}
 		t.sub.settler.add(t.handleAll(ctx, t.tasks)...)
 		clear(t.tasks)

@@ -205,7 +205,6 @@ func TestUnsupported(t *testing.T) {
 		{"[tables.jobs]", "id = \"x\"\npayload = \"p\"\nadvisory_lock = \"{x}\"\nlock = \"a\"\nunlock = \"b\"\n[tables.x]", "tables.jobs.lock"},
 		{"[tables.jobs]", "id = \"x\"\npayload = \"p\"\nadvisory_lock = \"{x}\"\nclock = \"database\"\n[tables.x]", "tables.jobs.clock"},
 		{"[handlers.a]", "connections = 2", "handlers.a.connections"},
-		{"[handlers.a]", "by_key = true", "handlers.a.by_key"},
 		{"[handlers.a]", `rate_limit = "1/s"`, "handlers.a.rate_limit"},
 		{"[handlers.a]", "transactional = true", "handlers.a.transactional"},
 		{"[handlers.a]", `transaction_role = "x"`, "handlers.a.transaction_role"},

@@ -24,7 +24,9 @@ var unsupportedTables = []unsupported[*Table]{
 
 var unsupportedHandlers = []unsupported[*Handler]{
 	{"connections", "", func(h *Handler) bool { return h.Connections != 1 }},
-	{"by_key", "", func(h *Handler) bool { return h.ByKey }},
+	{"by_key", "by_key in the row lock form is ", func(h *Handler) bool {
+		return h.ByKey && h.Table != nil && h.Table.LockedUntil == "" && h.Table.AdvisoryLock == ""
+	}},
 	{"rate_limit", "", func(h *Handler) bool { return h.RateLimit != Rate{} }},
 	{"transactional", "", func(h *Handler) bool { return h.Transactional }},
 	{"transaction_role", "", func(h *Handler) bool { return h.TransactionRole != "" }},
