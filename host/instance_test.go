@@ -122,8 +122,7 @@ func refuse(t *testing.T) string { return testwasm.WATFile(t, "testdata/refuse.w
 func TestAModuleThatRefusesToStart(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
 		t.Parallel()
-		toml := tables + strings.Replace(handler(t, "work", "jobs", ""), faces(t), "", 1)
-		toml = tables + "[handlers.work]\nmodule = '" + refuse(t) + "'\ntable = \"jobs\"\npoll_interval = \"20ms\"\n"
+		toml := tables + "[handlers.work]\nmodule = '" + refuse(t) + "'\ntable = \"jobs\"\npoll_interval = \"20ms\"\n"
 		b := open(t, db, toml)
 		b.enqueue("jobs", "work", "a", "b")
 		stop := b.start()

@@ -20,8 +20,7 @@ type start struct {
 	sql []string
 	// wasm replaces the module.
 	wasm []byte
-	only string // the one database that can fail like this
-	bare bool   // the tables are not made
+	bare bool // the tables are not made
 }
 
 const deadJobs = "[tables.dead_jobs]\nid = \"id\"\nlocked_until = \"locked_until\"\npayload = \"payload\"\n"
