@@ -10,6 +10,8 @@ type Builder struct {
 	// Numbered placeholders are $1, $2, … and a value that is bound twice keeps its number;
 	// otherwise each placeholder is a question mark.
 	Numbered bool
+	// Mark stands before a placeholder's number where that is not a dollar sign.
+	Mark string
 
 	sql    strings.Builder
 	params []Param
@@ -33,13 +35,17 @@ func (b *Builder) BindPart(name ParamName, part int) string {
 		b.params = append(b.params, p)
 		return "?"
 	}
+	mark := b.Mark
+	if mark == "" {
+		mark = "$"
+	}
 	for i, known := range b.params {
 		if known == p {
-			return "$" + strconv.Itoa(i+1)
+			return mark + strconv.Itoa(i+1)
 		}
 	}
 	b.params = append(b.params, p)
-	return "$" + strconv.Itoa(len(b.params))
+	return mark + strconv.Itoa(len(b.params))
 }
 
 // Statement is what was written, with what it answers.
@@ -49,8 +55,13 @@ func (b *Builder) Statement(returns ...Output) Statement {
 
 // Grammar is what the databases' texts have in common, given how each of them quotes and orders.
 type Grammar struct {
-	Quote    func(identifier string) string
+	Quote func(identifier string) string
+	// Numbered and Mark are those of its builders.
 	Numbered bool
+	Mark     string
+	// Look stands behind a table that is only looked at, so that nobody who has locked its rows is
+	// waited for; empty where readers never wait.
+	Look string
 	// Nulls orders a nullable column with its NULLs first or last.
 	Nulls func(column string, first bool) string
 	// Text renders an expression as text.
@@ -66,7 +77,7 @@ type Grammar struct {
 }
 
 // Builder is a new builder of the grammar.
-func (g *Grammar) Builder() *Builder { return &Builder{Numbered: g.Numbered} }
+func (g *Grammar) Builder() *Builder { return &Builder{Numbered: g.Numbered, Mark: g.Mark} }
 
 // Table is the table's quoted name.
 func (g *Grammar) Table(t *Table) string {
@@ -207,7 +218,7 @@ func (g *Grammar) Counts(t *Table, s Selection) Statement {
 	if t.Has(LockedUntil) {
 		due += " AND " + g.past(b, t, LockedUntil)
 	}
-	b.Add("SELECT ", sum(held), ", ", sum(due), ", ", g.Text("COUNT(*)"), " FROM ", g.Table(t), " WHERE ")
+	b.Add("SELECT ", sum(held), ", ", sum(due), ", ", g.Text("COUNT(*)"), " FROM ", g.Table(t), g.Look, " WHERE ")
 	b.Add(g.selected(b, t, s))
 	return b.Statement()
 }

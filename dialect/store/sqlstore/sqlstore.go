@@ -119,7 +119,7 @@ type conn struct{ runner runner }
 
 // Query implements [store.Conn].
 func (c conn) Query(ctx context.Context, s *dialect.Statement, n int, args []any, row func([][]byte) error) (err error) {
-	rows, err := c.runner.QueryContext(ctx, s.Text(n), args...)
+	rows, err := c.runner.QueryContext(ctx, s.Text(n), arguments(args)...)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (v *value) Scan(source any) error {
 
 // Exec implements [store.Conn].
 func (c conn) Exec(ctx context.Context, s *dialect.Statement, n int, args []any) (int64, error) {
-	result, err := c.runner.ExecContext(ctx, s.Text(n), args...)
+	result, err := c.runner.ExecContext(ctx, s.Text(n), arguments(args)...)
 	if err != nil {
 		return 0, err
 	}
@@ -202,7 +202,7 @@ func (c conn) ExecEach(ctx context.Context, s *dialect.Statement, args [][]any) 
 	}
 	defer func() { err = errors.Join(err, prepared.Close()) }()
 	for _, list := range args {
-		if _, err := prepared.ExecContext(ctx, list...); err != nil {
+		if _, err := prepared.ExecContext(ctx, arguments(list)...); err != nil {
 			return err
 		}
 	}

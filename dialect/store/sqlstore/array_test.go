@@ -1,0 +1,13 @@
+package sqlstore
+
+import "testing"
+
+func TestArraysTravelAsJSON(t *testing.T) {
+	args := arguments([]any{"text", []any{int64(1<<63 - 1), "a\"\\b", []byte{0, 255}, nil}, nil, []any{}})
+	want := []any{"text", `["9223372036854775807","a\"\\b","00ff",null]`, nil, "[]"}
+	for i := range want {
+		if args[i] != want[i] {
+			t.Errorf("argument %d: %v, want %v", i, args[i], want[i])
+		}
+	}
+}
