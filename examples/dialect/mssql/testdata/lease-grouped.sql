@@ -1,0 +1,77 @@
+CREATE TABLE [queue].[jobs] (
+  [id] bigint IDENTITY PRIMARY KEY,
+  [group] nvarchar(191) NOT NULL,
+  [priority] int NOT NULL DEFAULT 0,
+  [retry_after] datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+  [attempt] int NOT NULL DEFAULT 1,
+  [locked until] datetime2(6),
+  [headers] nvarchar(max),
+  [payload] varbinary(max) NOT NULL,
+  [error] nvarchar(max)
+);
+
+CREATE INDEX [jobs_claim_idx] ON [queue].[jobs] ([group], [priority], [retry_after], [id]);
+
+-- claim index
+CREATE INDEX [jobs_claim_idx] ON [queue].[jobs] ([group], [priority], [retry_after], [id]);
+
+-- describe
+SELECT c.name, y.name + CASE WHEN y.name LIKE '%char' OR y.name LIKE '%binary' THEN '(' + CASE c.max_length WHEN -1 THEN 'max' ELSE CONVERT(varchar(5), c.max_length / CASE WHEN y.name LIKE 'n%' THEN 2 ELSE 1 END) END + ')' WHEN y.name IN ('datetime2', 'datetimeoffset', 'time') THEN '(' + CONVERT(varchar(3), c.scale) + ')' WHEN y.name IN ('decimal', 'numeric') THEN '(' + CONVERT(varchar(3), c.precision) + ', ' + CONVERT(varchar(3), c.scale) + ')' ELSE '' END, CONVERT(int, c.is_nullable), CASE WHEN c.is_computed = 1 OR c.generated_always_type <> 0 THEN 1 ELSE 0 END, CONVERT(int, c.is_identity), CASE WHEN y.name IN ('datetime2', 'datetimeoffset') THEN CASE WHEN c.scale > 6 THEN 6 ELSE CONVERT(int, c.scale) END END, 0 FROM sys.columns AS c CROSS APPLY (SELECT COALESCE(TYPE_NAME(c.system_type_id), TYPE_NAME(c.user_type_id)) AS name) AS y WHERE c.object_id = OBJECT_ID(N'[queue].[jobs]', N'U') ORDER BY c.column_id;
+
+-- indexes
+SELECT i.name, c.name FROM sys.indexes AS i JOIN sys.index_columns AS k ON k.object_id = i.object_id AND k.index_id = i.index_id JOIN sys.columns AS c ON c.object_id = k.object_id AND c.column_id = k.column_id WHERE i.object_id = OBJECT_ID(N'[queue].[jobs]', N'U') AND i.is_disabled = 0 AND k.key_ordinal > 0 ORDER BY i.name, k.key_ordinal;
+
+-- clock
+SELECT CONVERT(nvarchar(max), DATEDIFF_BIG(microsecond, '1970-01-01', SYSUTCDATETIME()) / 1000000.0);
+
+-- insert
+INSERT INTO [queue].[jobs] ([payload], [group], [headers], [retry_after], [priority]) VALUES (@p1, @p2, @p3, @p4, @p5);
+-- binds: value[payload], value[group], value[headers], value[retry_after], value[priority]
+
+-- count
+SELECT CONVERT(nvarchar(max), COALESCE(SUM(CASE WHEN [locked until] IS NOT NULL AND [locked until] > @p1 THEN 1 ELSE 0 END), 0)), CONVERT(nvarchar(max), COALESCE(SUM(CASE WHEN [retry_after] <= @p1 AND ([locked until] IS NULL OR [locked until] <= @p1) THEN 1 ELSE 0 END), 0)), CONVERT(nvarchar(max), COUNT(*)) FROM [queue].[jobs] WITH (READUNCOMMITTED) WHERE [group] = @p2;
+-- binds: now, group
+
+-- claim
+WITH __claimed AS (SELECT TOP (@p1) * FROM [queue].[jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] = @p2 AND [retry_after] <= @p3 AND ([locked until] IS NULL OR [locked until] <= @p3) ORDER BY [priority], [retry_after], [id]) UPDATE __claimed SET [locked until] = @p4, [attempt] = CASE WHEN [attempt] < 2147483647 THEN [attempt] + 1 ELSE [attempt] END OUTPUT CONVERT(nvarchar(max), inserted.[id]), CONVERT(nvarchar(34), inserted.[locked until], 121), CONVERT(nvarchar(max), inserted.[attempt]), CONVERT(nvarchar(max), inserted.[group]), CONVERT(nvarchar(max), inserted.[headers]), inserted.[payload], CONVERT(nvarchar(max), inserted.[priority]), CONVERT(nvarchar(34), inserted.[retry_after], 121);
+-- binds: limit, group, now, expiry
+-- answers: id[0], token, attempt, group, headers, payload, priority, retry_after
+
+-- claim ahead
+WITH __claimed AS (SELECT TOP (@p1) * FROM [queue].[jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] = @p2 AND [retry_after] <= @p3 AND ([locked until] IS NULL OR [locked until] <= @p3) AND [attempt] < @p4 ORDER BY [priority], [retry_after], [id]) UPDATE __claimed SET [locked until] = @p5, [attempt] = CASE WHEN [attempt] < 2147483647 THEN [attempt] + 1 ELSE [attempt] END OUTPUT CONVERT(nvarchar(max), inserted.[id]), CONVERT(nvarchar(34), inserted.[locked until], 121), CONVERT(nvarchar(max), inserted.[attempt]), CONVERT(nvarchar(max), inserted.[group]), CONVERT(nvarchar(max), inserted.[headers]), inserted.[payload], CONVERT(nvarchar(max), inserted.[priority]), CONVERT(nvarchar(34), inserted.[retry_after], 121);
+-- binds: limit, group, now, cap, expiry
+-- answers: id[0], token, attempt, group, headers, payload, priority, retry_after
+
+-- extend
+UPDATE q SET [locked until] = CASE WHEN q.[locked until] > CONVERT(datetime2(6), @p1) THEN q.[locked until] ELSE CONVERT(datetime2(6), @p1) END OUTPUT h.n, CONVERT(nvarchar(34), inserted.[locked until], 121) FROM (SELECT CONVERT(int, k0.[key]) + 1 AS n, CONVERT(bigint, k0.[value]) AS k0, CONVERT(datetime2(6), tokens.[value]) AS tokens, CONVERT(int, counts.[value]) AS counts FROM OPENJSON(@p2) AS k0 JOIN OPENJSON(@p3) AS tokens ON tokens.[key] = k0.[key] JOIN OPENJSON(@p4) AS counts ON counts.[key] = k0.[key]) AS h JOIN [queue].[jobs] AS q WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON q.[id] = h.k0 AND q.[locked until] = h.tokens AND q.[attempt] = h.counts;
+-- binds: expiry, ids[0], tokens, counts
+-- answers: ordinal, token
+
+-- finish
+DELETE q OUTPUT h.n FROM (SELECT CONVERT(int, k0.[key]) + 1 AS n, CONVERT(bigint, k0.[value]) AS k0, CONVERT(datetime2(6), tokens.[value]) AS tokens, CONVERT(int, counts.[value]) AS counts FROM OPENJSON(@p1) AS k0 JOIN OPENJSON(@p2) AS tokens ON tokens.[key] = k0.[key] JOIN OPENJSON(@p3) AS counts ON counts.[key] = k0.[key]) AS h JOIN [queue].[jobs] AS q WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON q.[id] = h.k0 AND q.[locked until] = h.tokens AND q.[attempt] = h.counts;
+-- binds: ids[0], tokens, counts
+-- answers: ordinal
+
+-- return
+UPDATE q SET [locked until] = NULL, [retry_after] = COALESCE(h.untils, q.[retry_after]), [attempt] = COALESCE(h.restores, q.[attempt]), [error] = COALESCE(h.reasons, q.[error]) OUTPUT h.n FROM (SELECT CONVERT(int, k0.[key]) + 1 AS n, CONVERT(bigint, k0.[value]) AS k0, CONVERT(datetime2(6), tokens.[value]) AS tokens, CONVERT(int, counts.[value]) AS counts, CONVERT(int, restores.[value]) AS restores, CONVERT(nvarchar(max), reasons.[value]) AS reasons, CONVERT(datetime2(6), untils.[value]) AS untils FROM OPENJSON(@p1) AS k0 JOIN OPENJSON(@p2) AS tokens ON tokens.[key] = k0.[key] JOIN OPENJSON(@p3) AS counts ON counts.[key] = k0.[key] JOIN OPENJSON(@p4) AS restores ON restores.[key] = k0.[key] JOIN OPENJSON(@p5) AS reasons ON reasons.[key] = k0.[key] JOIN OPENJSON(@p6) AS untils ON untils.[key] = k0.[key]) AS h JOIN [queue].[jobs] AS q WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON q.[id] = h.k0 AND q.[locked until] = h.tokens AND q.[attempt] = h.counts;
+-- binds: ids[0], tokens, counts, restores, reasons, untils
+-- answers: ordinal
+
+-- move to group
+UPDATE q SET [group] = @p1, [locked until] = NULL, [retry_after] = @p2, [attempt] = COALESCE(h.restores, q.[attempt]), [error] = COALESCE(h.reasons, q.[error]) OUTPUT h.n FROM (SELECT CONVERT(int, k0.[key]) + 1 AS n, CONVERT(bigint, k0.[value]) AS k0, CONVERT(datetime2(6), tokens.[value]) AS tokens, CONVERT(int, counts.[value]) AS counts, CONVERT(int, restores.[value]) AS restores, CONVERT(nvarchar(max), reasons.[value]) AS reasons FROM OPENJSON(@p3) AS k0 JOIN OPENJSON(@p4) AS tokens ON tokens.[key] = k0.[key] JOIN OPENJSON(@p5) AS counts ON counts.[key] = k0.[key] JOIN OPENJSON(@p6) AS restores ON restores.[key] = k0.[key] JOIN OPENJSON(@p7) AS reasons ON reasons.[key] = k0.[key]) AS h JOIN [queue].[jobs] AS q WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON q.[id] = h.k0 AND q.[locked until] = h.tokens AND q.[attempt] = h.counts;
+-- binds: target, now, ids[0], tokens, counts, restores, reasons
+-- answers: ordinal
+
+-- move to table
+SET IDENTITY_INSERT [dead_letters] ON; DELETE q OUTPUT deleted.[id], deleted.[group], deleted.[priority], CONVERT(datetime2(6), @p1), COALESCE(h.restores, deleted.[attempt]), NULL, deleted.[headers], deleted.[payload], COALESCE(h.reasons, deleted.[error]) INTO [dead_letters] ([id], [group], [priority], [retry_after], [attempt], [locked until], [headers], [payload], [error]) OUTPUT h.n FROM (SELECT CONVERT(int, k0.[key]) + 1 AS n, CONVERT(bigint, k0.[value]) AS k0, CONVERT(datetime2(6), tokens.[value]) AS tokens, CONVERT(int, counts.[value]) AS counts, CONVERT(int, restores.[value]) AS restores, CONVERT(nvarchar(max), reasons.[value]) AS reasons FROM OPENJSON(@p2) AS k0 JOIN OPENJSON(@p3) AS tokens ON tokens.[key] = k0.[key] JOIN OPENJSON(@p4) AS counts ON counts.[key] = k0.[key] JOIN OPENJSON(@p5) AS restores ON restores.[key] = k0.[key] JOIN OPENJSON(@p6) AS reasons ON reasons.[key] = k0.[key]) AS h JOIN [queue].[jobs] AS q WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON q.[id] = h.k0 AND q.[locked until] = h.tokens AND q.[attempt] = h.counts; SET IDENTITY_INSERT [dead_letters] OFF;
+-- binds: now, ids[0], tokens, counts, restores, reasons
+-- answers: ordinal
+
+-- held
+SELECT 1 FROM [queue].[jobs] WITH (READUNCOMMITTED) WHERE [id] = @p1 AND [locked until] = @p2 AND [attempt] = @p3;
+-- binds: id[0], token, count
+
+-- claim of all groups
+WITH __claimed AS (SELECT TOP (@p1) * FROM [queue].[jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] NOT IN (@p2, @p3) AND [retry_after] <= @p4 AND ([locked until] IS NULL OR [locked until] <= @p4) ORDER BY [priority], [retry_after], [id]) UPDATE __claimed SET [locked until] = @p5, [attempt] = CASE WHEN [attempt] < 2147483647 THEN [attempt] + 1 ELSE [attempt] END OUTPUT CONVERT(nvarchar(max), inserted.[id]), CONVERT(nvarchar(34), inserted.[locked until], 121), CONVERT(nvarchar(max), inserted.[attempt]), CONVERT(nvarchar(max), inserted.[group]), CONVERT(nvarchar(max), inserted.[headers]), inserted.[payload], CONVERT(nvarchar(max), inserted.[priority]), CONVERT(nvarchar(34), inserted.[retry_after], 121);
+-- binds: limit, except[0], except[1], now, expiry
+-- answers: id[0], token, attempt, group, headers, payload, priority, retry_after

@@ -1,0 +1,67 @@
+CREATE TABLE [queue].[jobs] (
+  [id] bigint IDENTITY PRIMARY KEY,
+  [group] nvarchar(191) NOT NULL,
+  [priority] int NOT NULL DEFAULT 0,
+  [retry_after] datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+  [attempt] int NOT NULL DEFAULT 1,
+  [headers] nvarchar(max),
+  [payload] varbinary(max) NOT NULL,
+  [error] nvarchar(max)
+);
+
+CREATE INDEX [jobs_claim_idx] ON [queue].[jobs] ([group], [priority], [retry_after], [id]);
+
+-- claim index
+CREATE INDEX [jobs_claim_idx] ON [queue].[jobs] ([group], [priority], [retry_after], [id]);
+
+-- describe
+SELECT c.name, y.name + CASE WHEN y.name LIKE '%char' OR y.name LIKE '%binary' THEN '(' + CASE c.max_length WHEN -1 THEN 'max' ELSE CONVERT(varchar(5), c.max_length / CASE WHEN y.name LIKE 'n%' THEN 2 ELSE 1 END) END + ')' WHEN y.name IN ('datetime2', 'datetimeoffset', 'time') THEN '(' + CONVERT(varchar(3), c.scale) + ')' WHEN y.name IN ('decimal', 'numeric') THEN '(' + CONVERT(varchar(3), c.precision) + ', ' + CONVERT(varchar(3), c.scale) + ')' ELSE '' END, CONVERT(int, c.is_nullable), CASE WHEN c.is_computed = 1 OR c.generated_always_type <> 0 THEN 1 ELSE 0 END, CONVERT(int, c.is_identity), CASE WHEN y.name IN ('datetime2', 'datetimeoffset') THEN CASE WHEN c.scale > 6 THEN 6 ELSE CONVERT(int, c.scale) END END, 0 FROM sys.columns AS c CROSS APPLY (SELECT COALESCE(TYPE_NAME(c.system_type_id), TYPE_NAME(c.user_type_id)) AS name) AS y WHERE c.object_id = OBJECT_ID(N'[queue].[jobs]', N'U') ORDER BY c.column_id;
+
+-- indexes
+SELECT i.name, c.name FROM sys.indexes AS i JOIN sys.index_columns AS k ON k.object_id = i.object_id AND k.index_id = i.index_id JOIN sys.columns AS c ON c.object_id = k.object_id AND c.column_id = k.column_id WHERE i.object_id = OBJECT_ID(N'[queue].[jobs]', N'U') AND i.is_disabled = 0 AND k.key_ordinal > 0 ORDER BY i.name, k.key_ordinal;
+
+-- clock
+SELECT CONVERT(nvarchar(max), DATEDIFF_BIG(microsecond, '1970-01-01', SYSUTCDATETIME()) / 1000000.0);
+
+-- insert
+INSERT INTO [queue].[jobs] ([payload], [group], [headers], [retry_after], [priority]) VALUES (@p1, @p2, @p3, @p4, @p5);
+-- binds: value[payload], value[group], value[headers], value[retry_after], value[priority]
+
+-- count
+SELECT CONVERT(nvarchar(max), COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0)), CONVERT(nvarchar(max), COALESCE(SUM(CASE WHEN [retry_after] <= @p1 THEN 1 ELSE 0 END), 0)), CONVERT(nvarchar(max), COUNT(*)) FROM [queue].[jobs] WITH (READUNCOMMITTED) WHERE [group] = @p2;
+-- binds: now, group
+
+-- claim
+SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [attempt]), CONVERT(nvarchar(max), [group]), CONVERT(nvarchar(max), [headers]), [payload], CONVERT(nvarchar(max), [priority]), CONVERT(nvarchar(34), [retry_after], 121) FROM [queue].[jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] = @p2 AND [retry_after] <= @p3 ORDER BY [priority], [retry_after], [id];
+-- binds: limit, group, now
+-- answers: id[0], attempt, group, headers, payload, priority, retry_after
+
+-- claim without rows
+SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [attempt]), CONVERT(nvarchar(max), [group]), CONVERT(nvarchar(max), [headers]), [payload], CONVERT(nvarchar(max), [priority]), CONVERT(nvarchar(34), [retry_after], 121) FROM [queue].[jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] = @p2 AND [retry_after] <= @p3 AND NOT ([id] = @p4) ORDER BY [priority], [retry_after], [id];
+-- binds: limit, group, now, left out[0]
+-- answers: id[0], attempt, group, headers, payload, priority, retry_after
+
+-- finish
+DELETE FROM [queue].[jobs] WHERE [id] = @p1;
+-- binds: id[0]
+
+-- return
+UPDATE [queue].[jobs] SET [retry_after] = COALESCE(@p1, [retry_after]), [attempt] = COALESCE(@p2, [attempt]), [error] = COALESCE(CONVERT(nvarchar(max), @p3), [error]) WHERE [id] = @p4;
+-- binds: until, restore, reason, id[0]
+
+-- move to group
+UPDATE [queue].[jobs] SET [group] = @p1, [retry_after] = @p2, [attempt] = COALESCE(@p3, [attempt]), [error] = COALESCE(CONVERT(nvarchar(max), @p4), [error]) WHERE [id] = @p5;
+-- binds: target, now, restore, reason, id[0]
+
+-- move to table
+SET IDENTITY_INSERT [dead_letters] ON; INSERT INTO [dead_letters] ([id], [group], [priority], [retry_after], [attempt], [headers], [payload], [error]) SELECT [id], [group], [priority], CONVERT(datetime2(6), @p1), COALESCE(CONVERT(int, @p2), [attempt]), [headers], [payload], COALESCE(CONVERT(nvarchar(max), @p3), [error]) FROM [queue].[jobs] WHERE [id] = @p4; SET IDENTITY_INSERT [dead_letters] OFF;
+-- binds: now, restore, reason, id[0]
+
+-- move to table
+DELETE FROM [queue].[jobs] WHERE [id] = @p1;
+-- binds: id[0]
+
+-- claim of all groups
+SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [attempt]), CONVERT(nvarchar(max), [group]), CONVERT(nvarchar(max), [headers]), [payload], CONVERT(nvarchar(max), [priority]), CONVERT(nvarchar(34), [retry_after], 121) FROM [queue].[jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] NOT IN (@p2, @p3) AND [retry_after] <= @p4 ORDER BY [priority], [retry_after], [id];
+-- binds: limit, except[0], except[1], now
+-- answers: id[0], attempt, group, headers, payload, priority, retry_after
