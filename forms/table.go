@@ -149,6 +149,9 @@ func (w *Writer) announce(ctx context.Context, tx store.Tx, messages []Message) 
 
 // insert writes messages that give values to the same roles.
 func (w *Writer) insert(ctx context.Context, tx store.Tx, roles []dialect.Role, key string, messages []Message) error {
+	if len(roles) == 0 {
+		return errors.New("a message has no value for any column")
+	}
 	for _, r := range roles {
 		if !w.table.Has(r) {
 			return fmt.Errorf("a message has a value for %s, but no column of the table plays it", r)
