@@ -268,8 +268,9 @@ func TestRowLockStops(t *testing.T) {
 // not wait for the drain.
 func TestRowLockInterrupts(t *testing.T) {
 	eachLocked(t, func(t *testing.T, db testdb.Database) {
-		for name, drain := range map[string]string{"drained": "50ms", "second signal": "1h"} {
-			t.Run(name, func(t *testing.T) {
+		for _, how := range [][2]string{{"drained", "50ms"}, {"second signal", "1h"}} {
+			t.Run(how[0], func(t *testing.T) {
+				drain := how[1]
 				toml := "[runtime]\ndrain_timeout = \"" + drain + "\"\n" + lockTables + handler(t, "work", "jobs", "claim = 2")
 				var b *bench
 				if drain == "50ms" {
