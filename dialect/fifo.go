@@ -9,7 +9,7 @@ import "strings"
 // way: a row that is committed late may come before one that was just taken. So claims of one group
 // are made one at a time, by a lock on the table and the group.
 type Fifo interface {
-	Lease
+	Dialect
 	// FifoGroups answers at most Page groups in order, behind the group After unless first is set:
 	// each with 1 where its head can be claimed, and 0 where it cannot.
 	FifoGroups(t *Table, s Selection, first bool) Statement
@@ -18,8 +18,23 @@ type Fifo interface {
 	// lock ends with the transaction, or with FifoUnlock where that is not nil.
 	FifoLock(t *Table) *Statement
 	FifoUnlock(t *Table) *Statement
+}
+
+// FifoLease is a dialect's FIFO groups in the lease form.
+type FifoLease interface {
+	Fifo
+	Lease
 	// LeaseHead takes the head of the group GroupName under a lease.
 	LeaseHead(t *Table) LeaseClaim
+}
+
+// FifoRowLock is a dialect's FIFO groups in the row lock form: the lock on the table and the group is
+// kept until the head is settled, since nobody sees that a locked row is in work.
+type FifoRowLock interface {
+	Fifo
+	RowLock
+	// RowLockHead locks and answers the head of the group GroupName.
+	RowLockHead(t *Table) Statement
 }
 
 // unfinished is the condition that a row was not marked as processed.

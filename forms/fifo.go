@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 )
 
-// fifo finds the groups whose head can be claimed, and claims heads one group at a time.
+// fifo finds the groups whose head can be claimed.
 type fifo struct {
 	source                  *source
 	firstGroups, nextGroups dialect.Statement
 	lock, unlock            *dialect.Statement
-	head                    dialect.LeaseClaim
+
+	mu sync.Mutex
+	// inWork are the groups that this process knows to have a row in work.
+	inWork map[string]bool
 	// cursor is the last group that was looked at: the next claim goes on behind it, so that every
 	// group has its turn. first says that the next look starts from the beginning.
 	cursor string
@@ -36,15 +40,32 @@ func newFIFO(s *source) (*fifo, error) {
 		nextGroups:  d.FifoGroups(s.table, selection, false),
 		lock:        d.FifoLock(s.table),
 		unlock:      d.FifoUnlock(s.table),
-		head:        d.LeaseHead(s.table),
+		inWork:      map[string]bool{},
 		first:       true,
 	}, nil
 }
 
+// statements lists those of the groups.
+func (f *fifo) statements() []Named {
+	list := []Named{{"groups", f.firstGroups}, {"next groups", f.nextGroups}}
+	if f.lock != nil {
+		list = append(list, Named{"lock group", *f.lock})
+	}
+	if f.unlock != nil {
+		list = append(list, Named{"unlock group", *f.unlock})
+	}
+	return list
+}
+
 // groups lists at most limit groups whose head looks claimable.
 func (f *fifo) groups(ctx context.Context, w writer, limit int) ([]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if !f.source.options.AllGroups {
-		return []string{f.source.options.Group}, nil
+		if group := f.source.options.Group; !f.inWork[group] {
+			return []string{group}, nil
+		}
+		return nil, nil
 	}
 	const pages = 20 // bounds what one claim looks at
 	page := max(4*limit, 64)
@@ -61,7 +82,7 @@ func (f *fifo) groups(ctx context.Context, w writer, limit int) ([]string, error
 			seen++
 			if len(groups) < limit {
 				f.cursor, f.first = string(v[0]), false
-				if string(v[1]) == "1" {
+				if string(v[1]) == "1" && !f.inWork[f.cursor] {
 					groups = append(groups, f.cursor)
 				}
 			}
@@ -129,7 +150,7 @@ func (l *Lease) claimLocked(ctx context.Context, session store.Session, groups [
 			continue
 		}
 		locked = append(locked, group)
-		if err := l.take(ctx, tx, &l.fifo.head, b, batch); err != nil {
+		if err := l.take(ctx, tx, &l.head, b, batch); err != nil {
 			return nil, locked, err
 		}
 	}
@@ -144,9 +165,38 @@ func (f *fifo) tryLock(ctx context.Context, w writer, b *bind) (free bool, err e
 	if f.lock == nil {
 		return true, nil
 	}
-	err = w.Query(ctx, f.lock, 0, b.arguments(f.lock, 0), func(v [][]byte) error {
-		free = string(v[0]) == "1"
-		return nil
-	})
+	err = w.Query(ctx, f.lock, 0, b.arguments(f.lock, 0), one(&free))
 	return free, err
+}
+
+// one reads whether a statement answered 1.
+func one(answer *bool) func([][]byte) error {
+	return func(v [][]byte) error {
+		*answer = string(v[0]) == "1"
+		return nil
+	}
+}
+
+// begin marks a group as in work, and reports whether it was not.
+func (f *fifo) begin(group string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.inWork[group] {
+		return false
+	}
+	f.inWork[group] = true
+	return true
+}
+
+// goOnBehind lets the next look start behind a group, where not all groups of the last one had their turn.
+func (f *fifo) goOnBehind(group string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cursor, f.first = group, false
+}
+
+func (f *fifo) end(group string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.inWork, group)
 }

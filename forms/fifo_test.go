@@ -1,6 +1,7 @@
 package forms_test
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"sync"
@@ -13,27 +14,83 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/internal/testdb"
 )
 
-// ordered is a table whose groups keep their order.
-func ordered(t *testing.T, s store.Store) *dialect.Table {
+// eachOrdered runs a test on a table whose groups keep their order, in each form and on every database
+// that has it.
+func eachOrdered(t *testing.T, run func(t *testing.T, db testdb.Database, s store.Store, table *dialect.Table)) {
 	t.Helper()
-	table := leased()
-	table.FIFO = true
-	create(t, s, table)
-	script(t, s, s.Dialect().Schema(table).GroupIndex)
-	return table
+	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		s := open(t, db)
+		for name, table := range map[string]*dialect.Table{"lease": leased(), "row lock": rowLocked()} {
+			if _, ok := s.Dialect().(dialect.RowLock); !ok && name == "row lock" {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
+				table.FIFO = true
+				create(t, s, table)
+				t.Cleanup(func() { scriptAfter(t, s, "DROP TABLE "+s.Dialect().Quote(table.Name)) })
+				if index := s.Dialect().Schema(table).GroupIndex; index != "" {
+					script(t, s, index)
+				}
+				run(t, db, s, table)
+			})
+		}
+	})
 }
 
-func fifoLease(t *testing.T, s store.Store, table *dialect.Table, change ...func(*forms.LeaseOptions)) *forms.Lease {
+// scriptAfter is script for the end of a test.
+func scriptAfter(t *testing.T, s store.Store, sql string) {
 	t.Helper()
-	return lease(t, s, table, append([]func(*forms.LeaseOptions){func(o *forms.LeaseOptions) { o.FIFO = true }}, change...)...)
+	if err := s.Script(context.WithoutCancel(t.Context()), sql); err != nil {
+		t.Errorf("%s: %v", sql, err)
+	}
 }
 
-func allGroups(o *forms.LeaseOptions) { o.Group, o.AllGroups, o.Except = "", true, []string{"dead"} }
+// inOrder is the form over the table, which gives back at the end of the test what it still holds.
+func inOrder(t *testing.T, s store.Store, table *dialect.Table, change ...func(*forms.Options)) *holder {
+	t.Helper()
+	o := forms.Options{Table: table, Group: "g", DeadGroup: "dead", FIFO: true, Lease: 30 * time.Second, Now: time.Now}
+	for _, c := range change {
+		c(&o)
+	}
+	form, err := forms.New(s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &holder{Form: form, held: map[*forms.Delivery]bool{}}
+	t.Cleanup(func() {
+		for d := range h.held {
+			form.Settle(context.WithoutCancel(t.Context()), []*forms.Settlement{unstarted(d)})
+		}
+	})
+	return h
+}
+
+// holder is a form that knows what it holds.
+type holder struct {
+	forms.Form
+	held map[*forms.Delivery]bool
+}
+
+func (h *holder) Claim(ctx context.Context, limit int, ahead bool) ([]*forms.Delivery, error) {
+	rows, err := h.Form.Claim(ctx, limit, ahead)
+	for _, d := range rows {
+		h.held[d] = true
+	}
+	return rows, err
+}
+
+func (h *holder) Settle(ctx context.Context, settlements []*forms.Settlement) []forms.Answer {
+	for _, s := range settlements {
+		delete(h.held, s.Delivery)
+	}
+	return h.Form.Settle(ctx, settlements)
+}
+
+func allGroups(o *forms.Options) { o.Group, o.AllGroups, o.Except = "", true, []string{"dead"} }
 
 func TestFIFOTakesTheHeadAlone(t *testing.T) {
-	each(t, func(t *testing.T, s store.Store) {
-		table := ordered(t, s)
-		l := fifoLease(t, s, table)
+	eachOrdered(t, func(t *testing.T, _ testdb.Database, s store.Store, table *dialect.Table) {
+		l := inOrder(t, s, table)
 		fill(t, s, table, 3)
 		head := claimOne(t, l)
 		if got := string(head.Payload); got != "1" {
@@ -50,9 +107,8 @@ func TestFIFOTakesTheHeadAlone(t *testing.T) {
 }
 
 func TestFIFORetryKeepsTheHead(t *testing.T) {
-	each(t, func(t *testing.T, s store.Store) {
-		table := ordered(t, s)
-		l := fifoLease(t, s, table)
+	eachOrdered(t, func(t *testing.T, _ testdb.Database, s store.Store, table *dialect.Table) {
+		l := inOrder(t, s, table)
 		fill(t, s, table, 2)
 		settle(t, l, forms.Done, &forms.Settlement{Delivery: claimOne(t, l), Change: forms.Return})
 		again := claimOne(t, l)
@@ -64,9 +120,8 @@ func TestFIFORetryKeepsTheHead(t *testing.T) {
 
 // A delayed head moves behind the rows that come due before it, and holds nobody up.
 func TestFIFODelayedHeadMovesBack(t *testing.T) {
-	each(t, func(t *testing.T, s store.Store) {
-		table := ordered(t, s)
-		l := fifoLease(t, s, table)
+	eachOrdered(t, func(t *testing.T, _ testdb.Database, s store.Store, table *dialect.Table) {
+		l := inOrder(t, s, table)
 		fill(t, s, table, 2)
 		settle(t, l, forms.Done, &forms.Settlement{Delivery: claimOne(t, l), Change: forms.Return, Until: time.Now().Add(time.Hour)})
 		second := claimOne(t, l)
@@ -82,9 +137,8 @@ func TestFIFODelayedHeadMovesBack(t *testing.T) {
 
 // graphile/worker#254: a head that has spent its attempts frees its group.
 func TestFIFOSpentHeadFreesItsGroup(t *testing.T) {
-	each(t, func(t *testing.T, s store.Store) {
-		table := ordered(t, s)
-		l := fifoLease(t, s, table, func(o *forms.LeaseOptions) { o.MaxAttempts = 1 })
+	eachOrdered(t, func(t *testing.T, _ testdb.Database, s store.Store, table *dialect.Table) {
+		l := inOrder(t, s, table, func(o *forms.Options) { o.MaxAttempts = 1 })
 		fill(t, s, table, 2)
 		settle(t, l, forms.Done, &forms.Settlement{Delivery: claimOne(t, l), Change: forms.MoveToGroup, Reason: "spent"})
 		if got := payloads(claim(t, l, 10)); got != "2" {
@@ -93,18 +147,28 @@ func TestFIFOSpentHeadFreesItsGroup(t *testing.T) {
 	})
 }
 
-// A crash leaves the head held until its lease ends; then it is still the head.
+// A crash leaves the head held until its lease ends, or until the server rolls back; then it is still
+// the head. A crash spends an attempt where the claim has counted it.
 func TestFIFOCrashKeepsTheHead(t *testing.T) {
-	each(t, func(t *testing.T, s store.Store) {
-		table := ordered(t, s)
-		crashed := fifoLease(t, s, table, func(o *forms.LeaseOptions) {
+	eachOrdered(t, func(t *testing.T, db testdb.Database, s store.Store, table *dialect.Table) {
+		crashed := inOrder(t, open(t, db), table, func(o *forms.Options) {
 			o.Now = func() time.Time { return time.Now().Add(-time.Minute) }
 		})
 		fillAt(t, s, table, 2, time.Now().Add(-time.Hour))
 		claimOne(t, crashed)
-		again := claimOne(t, fifoLease(t, s, table))
-		if string(again.Payload) != "1" || again.Attempt != 2 {
-			t.Fatalf("after the crash came row %s, attempt %d", again.Payload, again.Attempt)
+		attempt := int64(2)
+		if !table.Has(dialect.LockedUntil) {
+			attempt = 1
+			kill(t, s)
+		}
+		next := inOrder(t, s, table)
+		var again []*forms.Delivery
+		eventually(t, func() string {
+			again = claim(t, next, 1)
+			return payloads(again)
+		})
+		if string(again[0].Payload) != "1" || again[0].Attempt != attempt {
+			t.Fatalf("after the crash came row %s, attempt %d", again[0].Payload, again[0].Attempt)
 		}
 	})
 }
@@ -119,9 +183,8 @@ func fillAt(t *testing.T, s store.Store, table *dialect.Table, n int, due time.T
 
 // A row that is committed late and sorts first waits while a row of its group is in work.
 func TestFIFOWaitsForARowThatWasCommittedFirst(t *testing.T) {
-	each(t, func(t *testing.T, s store.Store) {
-		table := ordered(t, s)
-		l := fifoLease(t, s, table)
+	eachOrdered(t, func(t *testing.T, _ testdb.Database, s store.Store, table *dialect.Table) {
+		l := inOrder(t, s, table)
 		fill(t, s, table, 1)
 		inWork := claimOne(t, l)
 		urgent := int64(-1)
@@ -137,9 +200,8 @@ func TestFIFOWaitsForARowThatWasCommittedFirst(t *testing.T) {
 }
 
 func TestFIFOAllGroupsTakesOneHeadOfEach(t *testing.T) {
-	each(t, func(t *testing.T, s store.Store) {
-		table := ordered(t, s)
-		l := fifoLease(t, s, table, allGroups)
+	eachOrdered(t, func(t *testing.T, _ testdb.Database, s store.Store, table *dialect.Table) {
+		l := inOrder(t, s, table, allGroups)
 		const groups, limit = 300, 40
 		var messages []forms.Message
 		for n := range 2 {
@@ -151,6 +213,12 @@ func TestFIFOAllGroupsTakesOneHeadOfEach(t *testing.T) {
 		seen := map[string]bool{}
 		for len(seen) < groups {
 			rows := claim(t, l, limit)
+			if !table.Has(dialect.LockedUntil) {
+				// A head in work holds a connection: settle it with a delay, so that its group waits.
+				settle(t, l, forms.Done, settlements(rows, func(d *forms.Delivery) *forms.Settlement {
+					return &forms.Settlement{Delivery: d, Change: forms.Return, Until: time.Now().Add(time.Hour)}
+				})...)
+			}
 			if len(rows) == 0 {
 				t.Fatalf("claims ended after %d of %d groups", len(seen), groups)
 			}
@@ -161,7 +229,7 @@ func TestFIFOAllGroupsTakesOneHeadOfEach(t *testing.T) {
 				seen[d.Group] = true
 			}
 		}
-		if rest := claim(t, l, limit); len(rest) != 0 {
+		if rest := claim(t, l, limit); len(rest) != 0 && table.Has(dialect.LockedUntil) {
 			t.Fatalf("%d rows were claimed of groups in work", len(rest))
 		}
 	})
@@ -170,9 +238,7 @@ func TestFIFOAllGroupsTakesOneHeadOfEach(t *testing.T) {
 // Several holders work on the groups of one table while rows arrive: the rows of a group never overlap
 // and keep their order.
 func TestFIFOKeepsOrderAcrossHolders(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, db testdb.Database) {
-		s := open(t, db)
-		table := ordered(t, s)
+	eachOrdered(t, func(t *testing.T, db testdb.Database, s store.Store, table *dialect.Table) {
 		const groups, perGroup, holders = 10, 20, 4
 		var messages []forms.Message
 		for n := range perGroup {
@@ -206,7 +272,7 @@ func TestFIFOKeepsOrderAcrossHolders(t *testing.T) {
 		}
 		var work sync.WaitGroup
 		for range holders {
-			l := fifoLease(t, open(t, db), table, allGroups)
+			l := inOrder(t, open(t, db), table, allGroups)
 			work.Go(func() {
 				for t.Context().Err() == nil && !t.Failed() {
 					rows, err := l.Claim(t.Context(), 3, false)
@@ -220,10 +286,18 @@ func TestFIFOKeepsOrderAcrossHolders(t *testing.T) {
 						settlements[i] = &forms.Settlement{Delivery: d}
 					}
 					all := finished(rows) // before the settlement: afterwards the next row may begin
-					for _, answer := range l.Settle(t.Context(), settlements) {
-						if answer.State != forms.Done {
-							t.Errorf("settlement: %v %v", answer.State, answer.Err)
+					for len(settlements) > 0 {
+						var again []*forms.Settlement
+						for i, answer := range l.Settle(t.Context(), settlements) {
+							switch answer.State {
+							case forms.Done:
+							case forms.Busy:
+								again = append(again, settlements[i])
+							default:
+								t.Errorf("settlement: %v %v", answer.State, answer.Err)
+							}
 						}
+						settlements = again
 					}
 					if all {
 						return

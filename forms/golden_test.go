@@ -38,6 +38,7 @@ func TestGoldens(t *testing.T) {
 		{"row-lock-minimal", &dialect.Table{Name: "jobs", ID: []string{"id"}, Roles: roles(dialect.Payload)}},
 		{"row-lock-counted", bare()},
 		{"row-lock-every-role", without(everyRole(), dialect.LockedUntil)},
+		{"row-lock-fifo", &dialect.Table{Name: "jobs", ID: []string{"id"}, FIFO: true, Roles: roles(dialect.Group, dialect.RetryAfter, dialect.Payload)}},
 		{"row-lock-two-keys", &dialect.Table{Name: `My "Jobs"`, ID: []string{"tenant", "order"}, Roles: map[dialect.Role]string{
 			dialect.Attempt: "select", dialect.Payload: "payload", dialect.Group: "group"}}},
 	}

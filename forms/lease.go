@@ -24,8 +24,9 @@ type Lease struct {
 	extend dialect.Held
 	change [changeCount]dialect.Held
 	held   dialect.Statement
-	// fifo is set for a table whose groups keep their order.
+	// fifo is set for a table whose groups keep their order, and head claims the head of a group.
 	fifo *fifo
+	head dialect.LeaseClaim
 }
 
 // NewLease builds the statements of a subscription. It fails where the dialect has no lease form.
@@ -59,6 +60,11 @@ func NewLease(s store.Store, o Options) (*Lease, error) {
 		if l.fifo, err = newFIFO(&l.source); err != nil {
 			return nil, err
 		}
+		fifo, ok := d.(dialect.FifoLease)
+		if !ok {
+			return nil, fmt.Errorf("table %s: %s has no FIFO groups in the lease form", t, d.Name())
+		}
+		l.head = fifo.LeaseHead(t)
 	}
 	return l, nil
 }
@@ -94,11 +100,8 @@ func (l *Lease) Statements() []Named {
 	}
 	add("held", &l.held)
 	if l.fifo != nil {
-		add("groups", &l.fifo.firstGroups)
-		add("next groups", &l.fifo.nextGroups)
-		add("lock group", l.fifo.lock)
-		add("unlock group", l.fifo.unlock)
-		claim("claim head", &l.fifo.head)
+		list = append(list, l.fifo.statements()...)
+		claim("claim head", &l.head)
 	}
 	return list
 }

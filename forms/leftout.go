@@ -57,6 +57,13 @@ func (l *leftOut) list(now time.Time) []ID {
 	return ids
 }
 
+// waits reports whether a row is left out at that time.
+func (l *leftOut) waits(id ID, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.rows[id.mapKey()].until.After(now)
+}
+
 // take forgets a row and reports whether its last settlement was refused.
 func (l *leftOut) take(id ID) (refused bool) {
 	l.mu.Lock()

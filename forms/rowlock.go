@@ -28,6 +28,9 @@ type RowLock struct {
 	claims map[int]*dialect.Statement // by the number of rows that they leave out
 
 	leftOut leftOut
+	// fifo is set for a table whose groups keep their order, and head claims the head of a group.
+	fifo *fifo
+	head dialect.Statement
 	// alone is how many of the next claims take one row, after a claim of several was rolled back.
 	alone atomic.Int64
 }
@@ -40,6 +43,8 @@ type hold struct {
 	tx      store.Work
 	rows    int
 	ended   bool
+	// release ends what the hold has beside the transaction, and reports whether it is sure of it.
+	release func() bool
 }
 
 // NewRowLock builds the statements of a subscription. It fails where the database has no row locks, or
@@ -68,6 +73,21 @@ func NewRowLock(s store.Store, o Options) (*RowLock, error) {
 	if o.DeadTable != nil {
 		r.change[MoveToTable] = d.MoveToTable(t, o.DeadTable)
 	}
+	if o.FIFO {
+		var err error
+		if r.fifo, err = newFIFO(&r.source); err != nil {
+			return nil, err
+		}
+		fifo, ok := d.(dialect.FifoRowLock)
+		if !ok {
+			return nil, fmt.Errorf("table %s: %s has no FIFO groups in the row lock form", t, d.Name())
+		}
+		if o.Level != dialect.ReadCommitted {
+			return nil, fmt.Errorf("table %s: fifo in the row lock form needs the isolation level %q: at %q a claim does not see what was committed before it had the group's lock",
+				t, dialect.ReadCommitted, o.Level)
+		}
+		r.head = fifo.RowLockHead(t)
+	}
 	return r, nil
 }
 
@@ -90,6 +110,9 @@ func some(s dialect.Statement) []dialect.Statement {
 // Statements implements [Form].
 func (r *RowLock) Statements() []Named {
 	named := []Named{{"claim", *r.claim(0)}, {"claim without rows", *r.claim(1)}}
+	if r.fifo != nil {
+		named = append(r.fifo.statements(), Named{"claim head", r.head})
+	}
 	for change, name := range []string{"finish", "return", "move to group", "move to table"} {
 		for _, s := range r.change[change] {
 			named = append(named, Named{name, s})
@@ -162,6 +185,9 @@ func (h *hold) lost(ctx context.Context) bool {
 // An error is none of the rows' business: the pool drops a connection that is broken.
 func (h *hold) end(clean bool) {
 	h.ended = true
+	if h.release != nil {
+		clean = h.release() && clean
+	}
 	if clean {
 		_ = h.session.Release()
 	} else {

@@ -12,6 +12,9 @@ import (
 // are settled. After a claim of several rows was rolled back it takes one row at a time, until each of
 // those has had its turn: the one that fails then fails alone.
 func (r *RowLock) Claim(ctx context.Context, limit int, _ bool) ([]*Delivery, error) {
+	if r.fifo != nil {
+		return r.claimHead(ctx)
+	}
 	alone := r.takeAlone()
 	if alone {
 		limit = 1

@@ -20,10 +20,15 @@ func (d Dialect) fifo(function, timeout string, t *dialect.Table) *dialect.State
 	return &s
 }
 
-// LeaseHead implements [dialect.Fifo].
+// LeaseHead implements [dialect.FifoLease].
 func (d Dialect) LeaseHead(t *dialect.Table) dialect.LeaseClaim {
+	return dialect.LeaseClaim{Take: d.RowLockHead(t), Stamp: d.Stamp(t), Reread: d.Reread(t), Ordered: true}
+}
+
+// RowLockHead implements [dialect.FifoRowLock].
+func (d Dialect) RowLockHead(t *dialect.Table) dialect.Statement {
 	b := d.Builder()
 	outputs := d.selectClaimed(b, t)
 	b.Add(" WHERE ", d.Head(b, t, func() string { return b.Bind(dialect.GroupName) }), d.LockClause)
-	return dialect.LeaseClaim{Take: b.Statement(outputs...), Stamp: d.Stamp(t), Reread: d.Reread(t), Ordered: true}
+	return b.Statement(outputs...)
 }

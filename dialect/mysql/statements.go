@@ -16,10 +16,11 @@ import (
 type Dialect struct{ *dialect.Listed }
 
 var (
-	_ dialect.Lease    = Dialect{}
-	_ dialect.RowLock  = Dialect{}
-	_ dialect.Fifo     = Dialect{}
-	_ dialect.Advisory = Dialect{}
+	_ dialect.Lease       = Dialect{}
+	_ dialect.RowLock     = Dialect{}
+	_ dialect.FifoLease   = Dialect{}
+	_ dialect.FifoRowLock = Dialect{}
+	_ dialect.Advisory    = Dialect{}
 )
 
 // New is the dialect.

@@ -15,13 +15,21 @@ func (Dialect) FifoLock(t *dialect.Table) *dialect.Statement {
 // FifoUnlock implements [dialect.Fifo]: the lock ends with its transaction.
 func (Dialect) FifoUnlock(*dialect.Table) *dialect.Statement { return nil }
 
-// LeaseHead implements [dialect.Fifo].
+// LeaseHead implements [dialect.FifoLease].
 func (Dialect) LeaseHead(t *dialect.Table) dialect.LeaseClaim {
 	b := grammar.Builder()
 	columns, outputs := claimed(t)
 	b.Add("UPDATE ", grammar.Table(t), " SET ", grammar.Stamped(b, t), " WHERE ", key(t), " IN (SELECT ", grammar.IDs(t, ""),
 		" FROM ", grammar.Table(t), " WHERE ", head(b, t), " FOR UPDATE SKIP LOCKED) RETURNING ", columns)
 	return dialect.LeaseClaim{Take: b.Statement(outputs...), Ordered: true}
+}
+
+// RowLockHead implements [dialect.FifoRowLock].
+func (Dialect) RowLockHead(t *dialect.Table) dialect.Statement {
+	b := grammar.Builder()
+	columns, outputs := claimed(t)
+	b.Add("SELECT ", columns, " FROM ", grammar.Table(t), " WHERE ", head(b, t), " FOR UPDATE SKIP LOCKED")
+	return b.Statement(outputs...)
 }
 
 // head is the condition of the head of the group that is bound.

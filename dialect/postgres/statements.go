@@ -29,10 +29,11 @@ var grammar = dialect.Grammar{
 }
 
 var (
-	_ dialect.Lease    = Dialect{}
-	_ dialect.RowLock  = Dialect{}
-	_ dialect.Fifo     = Dialect{}
-	_ dialect.Advisory = Dialect{}
+	_ dialect.Lease       = Dialect{}
+	_ dialect.RowLock     = Dialect{}
+	_ dialect.FifoLease   = Dialect{}
+	_ dialect.FifoRowLock = Dialect{}
+	_ dialect.Advisory    = Dialect{}
 )
 
 // Name implements [dialect.Dialect].

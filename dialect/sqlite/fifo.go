@@ -8,7 +8,7 @@ func (Dialect) FifoLock(*dialect.Table) *dialect.Statement { return nil }
 // FifoUnlock implements [dialect.Fifo].
 func (Dialect) FifoUnlock(*dialect.Table) *dialect.Statement { return nil }
 
-// LeaseHead implements [dialect.Fifo].
+// LeaseHead implements [dialect.FifoLease].
 func (d Dialect) LeaseHead(t *dialect.Table) dialect.LeaseClaim {
 	b := d.Builder()
 	b.Add("UPDATE ", d.Table(t), " SET ", d.Stamped(b, t), " WHERE ",

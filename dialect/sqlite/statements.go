@@ -15,9 +15,9 @@ import (
 type Dialect struct{ *dialect.Listed }
 
 var (
-	_ dialect.Lease    = Dialect{}
-	_ dialect.Fifo     = Dialect{}
-	_ dialect.Advisory = Dialect{}
+	_ dialect.Lease     = Dialect{}
+	_ dialect.FifoLease = Dialect{}
+	_ dialect.Advisory  = Dialect{}
 )
 
 // New is the dialect.

@@ -14,7 +14,6 @@ var unsupportedTables = []unsupported[*Table]{
 	{"advisory_lock", "", func(t *Table) bool { return t.AdvisoryLock != "" }},
 	{"lock", "", func(t *Table) bool { return t.Lock != "" }},
 	{"unlock", "", func(t *Table) bool { return t.Unlock != "" }},
-	{"fifo", "fifo in the row lock form is ", func(t *Table) bool { return t.FIFO && t.LockedUntil == "" }},
 	{"clock", "", func(t *Table) bool { return t.Clock != "system" }},
 	{"mode", "", func(t *Table) bool { return t.Mode != "" }},
 	{"columns", "", func(t *Table) bool { return t.Columns != nil }},
