@@ -39,6 +39,7 @@ type options struct {
 	handler  string
 	settings string
 	race     bool
+	quiet    bool // the log has no line for each row
 }
 
 const settings = `
@@ -48,7 +49,7 @@ url = '%s'
 [runtime]
 cache_dir = '%s'
 log = "json"
-log_level = "debug"
+log_level = "%s"
 %s
 
 [tables.jobs]
@@ -83,7 +84,11 @@ func newInbox(t *testing.T, database testdb.Database, o options) *inbox {
 		t.Fatal(err)
 	}
 	b := &inbox{t: t, program: program, name: database.Name, config: filepath.Join(t.TempDir(), "inbox.toml")}
-	text := fmt.Sprintf(settings, database.URL, filepath.Join(shared, "cache"), o.runtime, o.tables, o.module, o.handler, o.settings)
+	level := "debug"
+	if o.quiet {
+		level = "info"
+	}
+	text := fmt.Sprintf(settings, database.URL, filepath.Join(shared, "cache"), level, o.runtime, o.tables, o.module, o.handler, o.settings)
 	if err := os.WriteFile(b.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

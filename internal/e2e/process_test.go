@@ -16,7 +16,7 @@ import (
 )
 
 // patience bounds every wait of these tests: for what happens within seconds on an idle machine.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // pause is how often a condition is looked at.
 const pause = 40 * time.Millisecond

@@ -20,14 +20,12 @@ var last = append([]string{"delayed"}, final...)
 const secret = "It's a Secret to Everybody"
 
 // webhooks is the example's inbox with that many events waiting in it.
-func webhooks(t *testing.T, database testdb.Database, events int, race bool) *inbox {
+func webhooks(t *testing.T, database testdb.Database, events int, o options) *inbox {
 	t.Helper()
-	b := newInbox(t, database, options{
-		module:   testwasm.Go(t, "../../examples/wasm/webhook/go"),
-		handler:  "threads = 2\nmax_attempts = 5\ndead_letter = \"dead\"\nlease = \"2s\"",
-		settings: `secret = "` + secret + "\"\nnot_ready = \"" + generator.NotReady + "\"\nretry_delay = \"1h\"",
-		race:     race,
-	})
+	o.module = testwasm.Go(t, "../../examples/wasm/webhook/go")
+	o.handler = "threads = 2\nmax_attempts = 5\ndead_letter = \"dead\"\nlease = \"2s\""
+	o.settings = `secret = "` + secret + "\"\nnot_ready = \"" + generator.NotReady + "\"\nretry_delay = \"1h\""
+	b := newInbox(t, database, o)
 	b.run("enqueue", "jobs", "--jsonl", eventsFile(t, events), "--envelope")
 	if got := b.count("name = 'work'"); got != events {
 		t.Fatalf("%d of %d events are in the table", got, events)
@@ -110,16 +108,16 @@ func events(t *testing.T) int {
 }
 
 func TestEveryEventIsAccountedForOnce(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, database testdb.Database) { runToEnd(t, database, events(t), false) })
+	testdb.Each(t, func(t *testing.T, database testdb.Database) { runToEnd(t, database, events(t), options{quiet: true}) })
 }
 
-// The race detector watches a smaller run.
+// The race detector watches a smaller run, whose log is compared with the table row by row.
 func TestEveryEventIsAccountedForOnceUnderTheRaceDetector(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, database testdb.Database) { runToEnd(t, database, 300, true) })
+	testdb.Each(t, func(t *testing.T, database testdb.Database) { runToEnd(t, database, 300, options{race: true}) })
 }
 
-func runToEnd(t *testing.T, database testdb.Database, events int, race bool) {
-	b := webhooks(t, database, events, race)
+func runToEnd(t *testing.T, database testdb.Database, events int, o options) {
+	b := webhooks(t, database, events, o)
 	begin := time.Now()
 	p := b.start("serve", "--until-empty", "--json")
 	p.succeed()
@@ -134,6 +132,14 @@ func runToEnd(t *testing.T, database testdb.Database, events int, race bool) {
 		t.Errorf("the report is %+v, and should be %+v", got, wantReport)
 	}
 
+	for id, attempt := range b.rows("attempt", "name = 'dead'") {
+		if attempt != "1" {
+			t.Errorf("the dead letter %s has the attempt %s; its first failed", id, attempt)
+		}
+	}
+	if o.quiet {
+		return
+	}
 	// Without a kill the log is whole, and agrees with the table in every single row.
 	outcomes := settledOnce(t, last, p)
 	if got, want := len(with(outcomes, "acked")), want.Acked; got != want {
@@ -145,11 +151,6 @@ func runToEnd(t *testing.T, database testdb.Database, events int, race bool) {
 	if got, want := with(outcomes, "delayed"), keys(b.rows("attempt", hidden)); !slices.Equal(got, want) {
 		t.Errorf("the log's delays are not the table's: %d and %d", len(got), len(want))
 	}
-	for id, attempt := range b.rows("attempt", "name = 'dead'") {
-		if attempt != "1" {
-			t.Errorf("the dead letter %s has the attempt %s; its first failed", id, attempt)
-		}
-	}
 }
 
 // riverqueue/river#1258: rows stayed in work for ever after a crash. Here the process is killed three
@@ -159,7 +160,7 @@ func TestKilledRunsLoseAndRepeatNothing(t *testing.T) {
 }
 
 func killedRun(t *testing.T, database testdb.Database, events, kills int) {
-	b := webhooks(t, database, events, false)
+	b := webhooks(t, database, events, options{})
 	var processes []*process
 	inWork := 0
 	for i := range kills {
@@ -187,11 +188,11 @@ func TestOneOfTwoProcessesIsKilled(t *testing.T) {
 		if database.Name == "sqlite" {
 			return // the program on SQLite has its file to itself
 		}
-		events := events(t) / 3
-		b := webhooks(t, database, events, false)
+		events := events(t) / 5
+		b := webhooks(t, database, events, options{})
 		killed, other := b.start("serve"), b.start("serve")
 		eventually(t, "both processes have settled rows", func() bool {
-			return killed.count(settled("", "")) > events/10 && other.count(settled("", "")) > events/10
+			return killed.count(settled("", "")) > events/20 && other.count(settled("", "")) > events/20
 		})
 		killed.kill()
 		inWork := b.comesBackWithinALease(2 * time.Second)
@@ -205,7 +206,7 @@ func TestOneOfTwoProcessesIsKilled(t *testing.T) {
 // A move to a dead letter table is one transaction: a kill leaves each row in one of the two tables.
 func TestKilledMovesLoseAndRepeatNothing(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, database testdb.Database) {
-		const rows, kills = 6000, 4
+		const rows, kills = 3000, 4
 		b := newInbox(t, database, options{module: slow(t), tables: deadTable,
 			handler: "threads = 2\nmax_attempts = 9\ndead_letter = \"dead_jobs\"\nlease = \"1s\""})
 		b.enqueue(repeat("4", rows)...)
