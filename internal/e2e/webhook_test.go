@@ -23,7 +23,7 @@ const secret = "It's a Secret to Everybody"
 func webhooks(t *testing.T, database testdb.Database, events int, o options) *inbox {
 	t.Helper()
 	o.module = testwasm.Go(t, "../../examples/wasm/webhook/go")
-	o.handler = "threads = 2\nmax_attempts = 5\ndead_letter = \"dead\"\nlease = \"2s\""
+	o.handler += "\nthreads = 2\nmax_attempts = 5\ndead_letter = \"dead\""
 	o.settings = `secret = "` + secret + "\"\nnot_ready = \"" + generator.NotReady + "\"\nretry_delay = \"1h\""
 	b := newInbox(t, database, o)
 	b.run("enqueue", "jobs", "--jsonl", eventsFile(t, events), "--envelope")
@@ -130,6 +130,11 @@ func runToEnd(t *testing.T, database testdb.Database, events int, o options) {
 	wantReport.Waiting.Delayed = want.Delayed
 	if got := p.report(); got != wantReport {
 		t.Errorf("the report is %+v, and should be %+v", got, wantReport)
+		for _, l := range p.read() {
+			if lost("")(&l) || strings.HasPrefix(l.Message, "not settled") {
+				t.Errorf("%+v", l)
+			}
+		}
 	}
 
 	for id, attempt := range b.rows("attempt", "name = 'dead'") {
@@ -160,7 +165,7 @@ func TestKilledRunsLoseAndRepeatNothing(t *testing.T) {
 }
 
 func killedRun(t *testing.T, database testdb.Database, events, kills int) {
-	b := webhooks(t, database, events, options{})
+	b := webhooks(t, database, events, options{handler: `lease = "2s"`})
 	var processes []*process
 	inWork := 0
 	for i := range kills {
@@ -189,7 +194,7 @@ func TestOneOfTwoProcessesIsKilled(t *testing.T) {
 			return // the program on SQLite has its file to itself
 		}
 		events := events(t) / 5
-		b := webhooks(t, database, events, options{})
+		b := webhooks(t, database, events, options{handler: `lease = "2s"`})
 		killed, other := b.start("serve"), b.start("serve")
 		eventually(t, "both processes have settled rows", func() bool {
 			return killed.count(settled("", "")) > events/20 && other.count(settled("", "")) > events/20
