@@ -33,20 +33,21 @@ func (c *Config) Table(key string) *Table {
 	return nil
 }
 
-// Load reads the file at path. lookup finds environment variables, as os.LookupEnv does. An error is
-// Problems, or the reason why the file cannot be read.
-func Load(path string, lookup func(string) (string, bool)) (*Config, error) {
+// Load reads the file at path. lookup finds environment variables, as os.LookupEnv does. schemes are
+// those of the URLs of databases that do not come with the program. An error is Problems, or the reason
+// why the file cannot be read.
+func Load(path string, lookup func(string) (string, bool), schemes ...string) (*Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
-	return Parse(path, data, lookup)
+	return Parse(path, data, lookup, schemes...)
 }
 
 // Parse is Load for data that is already read. The directory of file is the base of relative paths,
 // and file stands in the problems. An error is Problems.
-func Parse(file string, data []byte, lookup func(string) (string, bool)) (*Config, error) {
-	p := newParser(file, lookup)
+func Parse(file string, data []byte, lookup func(string) (string, bool), schemes ...string) (*Config, error) {
+	p := newParser(file, lookup, schemes...)
 	c := p.parse(data)
 	if c != nil {
 		p.refuseUnsupported(c)

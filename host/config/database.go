@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // Database is [database].
 type Database struct {
 	section
-	URL             Secret // starts with postgres: postgresql: mysql: mariadb: or sqlite:
+	URL             Secret // starts with postgres: postgresql: mysql: mariadb: sqlite: or a scheme of the program's own
 	MaxConnections  int    // of the service's pool
 	ConnectionLimit int    // the pool's and every thread's together
 	HandlerURL      Secret // of the threads' own pools; empty means URL
@@ -37,9 +38,17 @@ var engines = map[string]string{
 	"postgres": postgres, "postgresql": postgres, "mysql": mysql, "mariadb": mysql, "sqlite": sqlite,
 }
 
-const schemes = "postgres://, mysql://, mariadb:// or sqlite:"
+// known lists what a URL can start with.
+func (p *parser) known() string {
+	list := []string{"postgres://", "mysql://", "mariadb://", "sqlite:"}
+	for _, scheme := range p.schemes {
+		list = append(list, scheme+":")
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " or " + list[last]
+}
 
-// engine returns the database that a URL names, "" for none.
+// engine returns the database that a URL names, "" for none and for one of the program's own.
 func (s Secret) engine() string {
 	scheme, _, _ := strings.Cut(string(s), ":")
 	return engines[scheme]
@@ -51,7 +60,7 @@ func databaseURL(dst *Secret) reader {
 		if !ok {
 			return
 		}
-		if fault := checkURL(s); fault != nil {
+		if fault := p.checkURL(s); fault != nil {
 			p.fail(n, fault.what, fault.remedy)
 			return
 		}
@@ -68,14 +77,18 @@ func optionalDatabaseURL(dst *Secret) reader {
 	}
 }
 
-// checkURL says what is wrong with a database's URL without quoting it.
-func checkURL(s string) *fault {
+// checkURL says what is wrong with a database's URL without quoting it. That of a database of the
+// program's own is for its store to read.
+func (p *parser) checkURL(s string) *fault {
+	schemes := p.known()
 	if s == "" {
 		return &fault{"must not be empty", "write the database's URL; it starts with " + schemes}
 	}
 	scheme, rest, found := strings.Cut(s, ":")
 	engine := engines[scheme]
 	switch {
+	case found && slices.Contains(p.schemes, scheme):
+		return nil
 	case !found || engine == "" && !strings.HasPrefix(rest, "//"):
 		return &fault{"is no URL", "write a URL and not a driver's connection string; it starts with " + schemes}
 	case engine == "":

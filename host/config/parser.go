@@ -15,14 +15,15 @@ const maxFile = 1 << 20
 type parser struct {
 	file     string
 	lookup   func(string) (string, bool)
+	schemes  []string // of the program's own databases
 	root     *node
 	found    []finding
 	tables   []*tableDraft
 	handlers []*handlerDraft
 }
 
-func newParser(file string, lookup func(string) (string, bool)) *parser {
-	return &parser{file: file, lookup: lookup}
+func newParser(file string, lookup func(string) (string, bool), schemes ...string) *parser {
+	return &parser{file: file, lookup: lookup, schemes: schemes}
 }
 
 // parse reads every section, resolves the names between them and checks what keys say together. It
