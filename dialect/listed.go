@@ -49,7 +49,7 @@ func (l *Listed) inList(b *Builder, t *Table, after string, returns ...Output) *
 func KeyOutputs(t *Table) []Output {
 	outputs := make([]Output, len(t.ID))
 	for i := range t.ID {
-		outputs[i] = Output{FieldID, i}
+		outputs[i] = Output{Field: FieldID, Part: i}
 	}
 	return outputs
 }

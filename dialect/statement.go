@@ -3,6 +3,8 @@ package dialect
 import (
 	"strconv"
 	"strings"
+
+	"github.com/inbox-wasm/inbox-wasm/abi"
 )
 
 // Param names what a placeholder binds.
@@ -70,12 +72,14 @@ const (
 
 	// Value is the value of a column of an inserted row, by its role.
 	Value ParamName = "value"
+	// Data is the value of a column of an inserted row, by the column's index in its table.
+	Data ParamName = "data"
 )
 
 // String is the parameter's name, with its part where it has one.
 func (p Param) String() string {
 	switch p.Name {
-	case ID, IDs, Except, LeftOut:
+	case ID, IDs, Except, LeftOut, Data:
 		return string(p.Name) + "[" + strconv.Itoa(p.Part) + "]"
 	case Value:
 		return string(p.Name) + "[" + Role(p.Part).String() + "]"
@@ -104,18 +108,24 @@ const (
 	// it from others.
 	FieldLock
 	FieldName
+	// FieldColumn is a column of a row in row mode, and FieldKind the name of the next one's kind, where
+	// each value has its own.
+	FieldColumn
+	FieldKind
 )
 
 var fieldNames = [...]string{"id", "token", "attempt", "group", "partition_key", "headers", "payload",
-	"priority", "retry_after", "ordinal", "lock", "name"}
+	"priority", "retry_after", "ordinal", "lock", "name", "column", "kind"}
 
 func (f Field) String() string { return fieldNames[f] }
 
 // Output is one column of an answer.
 type Output struct {
 	Field Field
-	// Part is the index of the key's column for [FieldID].
+	// Part is the index of the key's column for [FieldID], and of the table's for [FieldColumn].
 	Part int
+	// Kind is what a [FieldColumn] holds.
+	Kind abi.ValueKind
 }
 
 // Statement is the text of one statement, the names of what its placeholders bind, in their order,
@@ -177,7 +187,7 @@ func (s *Statement) Golden() string {
 	outputs := make([]string, len(s.Returns))
 	for i, o := range s.Returns {
 		outputs[i] = o.Field.String()
-		if o.Field == FieldID {
+		if o.Field == FieldID || o.Field == FieldColumn || o.Field == FieldKind {
 			outputs[i] += "[" + strconv.Itoa(o.Part) + "]"
 		}
 	}

@@ -109,6 +109,8 @@ type Table struct {
 	ID []string
 	// Roles names the column of each role that the table has.
 	Roles map[Role]string
+	// Data lists the columns that row mode hands over beside the key; nil is the whole row.
+	Data []string
 	// FIFO tables keep one row of a group in work at a time, in claim order.
 	FIFO bool
 	// Key is the lock key of a row in the advisory lock form, and nil in the others.
@@ -207,6 +209,13 @@ func (t *Table) Check(d Dialect) []Flaw {
 				fmt.Sprintf("column %q of table %s has type %s, which cannot name a row", name, t, c.Type),
 				"use a column that compares for equality and order, such as bigint, uuid or text"})
 		}
+	}
+	for _, name := range t.Data {
+		missing("columns", name)
+	}
+	if _, ok := d.(Rows); !ok && !t.Has(Payload) {
+		flaws = append(flaws, Flaw{Payload.String(), "", fmt.Sprintf("table %s has no payload, and %s has no row mode", t, d.Name()),
+			"name the column with the handler's bytes"})
 	}
 	for _, part := range t.Key {
 		if part.Column != "" {

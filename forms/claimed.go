@@ -18,6 +18,7 @@ type claimed struct {
 	rows    []claimedRow
 	// token and group are those of the last row, which most rows share.
 	token, group string
+	object       rowObject
 }
 
 // claimedRow is a delivery with what it is sorted by.
@@ -33,6 +34,7 @@ func (c *claimed) read(s *dialect.Statement, counted bool) func([][]byte) error 
 	return func(values [][]byte) error {
 		d := &Delivery{ID: make(ID, len(c.source.columns)), expires: c.expires}
 		row := claimedRow{delivery: d}
+		c.object.start(c.source.table, d)
 		for i, output := range s.Returns {
 			v := values[i]
 			switch output.Field {
@@ -58,8 +60,13 @@ func (c *claimed) read(s *dialect.Statement, counted bool) func([][]byte) error 
 				row.priority = newPriority(v)
 			case dialect.FieldRetryAfter:
 				row.retryAfter = string(v)
+			case dialect.FieldKind:
+				c.object.ownKind(v)
+			case dialect.FieldColumn:
+				c.object.add(output, v)
 			}
 		}
+		c.object.end()
 		c.rows = append(c.rows, row)
 		return nil
 	}

@@ -111,8 +111,10 @@ type Delivery struct {
 	HasPartitionKey bool
 	// Headers is a JSON object, nil where the row has none.
 	Headers []byte
-	// Payload is nil for NULL.
+	// Payload is nil for NULL; in row mode it is the row as a JSON object.
 	Payload []byte
+	// Flaw says why no handler can be given the row; empty where one can.
+	Flaw string
 
 	// token is the expiry as the database rendered it, count the attempt that the claim left.
 	token string

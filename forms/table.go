@@ -2,6 +2,7 @@ package forms
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -52,6 +53,9 @@ func Describe(ctx context.Context, s store.Store, t *dialect.Table) error {
 type Message struct {
 	// Payload is written where the table has a payload column.
 	Payload []byte
+	// Row gives columns their values, as JSON, in place of a payload. Its value for a column that plays
+	// a role stands before that of the field here.
+	Row map[string]json.RawMessage
 	// Group is written unless it is empty.
 	Group string
 	// Headers is a JSON object, or nil.
@@ -63,15 +67,24 @@ type Message struct {
 	PartitionKey *string
 }
 
-// roles lists the roles that the message gives a value.
+// Size is about how many bytes the message has.
+func (m *Message) Size() int {
+	n := len(m.Payload)
+	for _, value := range m.Row {
+		n += len(value)
+	}
+	return n
+}
+
+// roles lists the roles that the message gives a value, and its row does not.
 func (m *Message) roles(t *dialect.Table) []dialect.Role {
 	var roles []dialect.Role
 	add := func(given bool, r dialect.Role) {
-		if given {
+		if _, own := m.Row[t.Roles[r]]; given && (!own || !t.Has(r)) {
 			roles = append(roles, r)
 		}
 	}
-	add(t.Has(dialect.Payload) || m.Payload != nil, dialect.Payload)
+	add(m.Row == nil && (t.Has(dialect.Payload) || m.Payload != nil), dialect.Payload)
 	add(m.Group != "", dialect.Group)
 	add(m.Headers != nil, dialect.Headers)
 	add(m.Delay > 0, dialect.RetryAfter)
@@ -86,6 +99,7 @@ type Writer struct {
 	table      *dialect.Table
 	now        func() time.Time
 	statements map[string]*dialect.Statement
+	rows       *rowWriter
 	notify     *dialect.Statement
 }
 
@@ -110,13 +124,18 @@ func (w *Writer) Write(ctx context.Context, messages []Message) (err error) {
 	}
 	defer func() { err = errors.Join(err, tx.Rollback()) }()
 	for start := 0; start < len(messages); {
-		roles := messages[start].roles(w.table)
-		key := fmt.Sprint(roles)
+		shape, err := w.shape(&messages[start])
+		if err != nil {
+			return fmt.Errorf("write into %s: %w", w.table, err)
+		}
 		end := start + 1
-		for end < len(messages) && fmt.Sprint(messages[end].roles(w.table)) == key {
+		for end < len(messages) {
+			if next, err := w.shape(&messages[end]); err != nil || next.key != shape.key {
+				break
+			}
 			end++
 		}
-		if err := w.insert(ctx, tx, roles, key, messages[start:end]); err != nil {
+		if err := w.insert(ctx, tx, shape, messages[start:end]); err != nil {
 			return fmt.Errorf("write into %s: %w", w.table, err)
 		}
 		start = end
@@ -147,31 +166,69 @@ func (w *Writer) announce(ctx context.Context, tx store.Tx, messages []Message) 
 	return nil
 }
 
-// insert writes messages that give values to the same roles.
-func (w *Writer) insert(ctx context.Context, tx store.Tx, roles []dialect.Role, key string, messages []Message) error {
-	if len(roles) == 0 {
-		return errors.New("a message has no value for any column")
-	}
-	for _, r := range roles {
+// shape is what a message gives values to.
+type shape struct {
+	roles   []dialect.Role
+	columns []int
+	key     string
+}
+
+func (w *Writer) shape(m *Message) (s shape, err error) {
+	s.roles = m.roles(w.table)
+	for _, r := range s.roles {
 		if !w.table.Has(r) {
-			return fmt.Errorf("a message has a value for %s, but no column of the table plays it", r)
+			return s, fmt.Errorf("a message has a value for %s, but no column of the table plays it", r)
 		}
 	}
-	statement, ok := w.statements[key]
+	if m.Row != nil {
+		if w.rows == nil {
+			if w.rows, err = newRowWriter(w.store, w.table); err != nil {
+				return s, err
+			}
+		}
+		if s.columns, err = w.rows.columns(m.Row); err != nil {
+			return s, err
+		}
+	}
+	if len(s.roles)+len(s.columns) == 0 {
+		return s, errors.New("a message has no value for any column")
+	}
+	s.key = fmt.Sprint(s.roles, s.columns)
+	return s, nil
+}
+
+// insert writes messages of one shape.
+func (w *Writer) insert(ctx context.Context, tx store.Tx, s shape, messages []Message) error {
+	statement, ok := w.statements[s.key]
 	if !ok {
-		built := w.store.Dialect().Insert(w.table, roles)
+		built := w.statement(s)
 		statement = &built
-		w.statements[key] = statement
+		w.statements[s.key] = statement
 	}
 	rows := make([][]any, len(messages))
 	for i := range messages {
-		values := make([]any, len(roles))
-		for j, r := range roles {
-			values[j] = w.value(&messages[i], r)
+		m := &messages[i]
+		values := make([]any, 0, len(s.roles)+len(s.columns))
+		for _, r := range s.roles {
+			values = append(values, w.value(m, r))
+		}
+		for _, column := range s.columns {
+			v, err := w.rows.value(column, m.Row[w.table.Columns[column].Name])
+			if err != nil {
+				return err
+			}
+			values = append(values, v)
 		}
 		rows[i] = values
 	}
 	return tx.ExecEach(ctx, statement, rows)
+}
+
+func (w *Writer) statement(s shape) dialect.Statement {
+	if s.columns == nil {
+		return w.store.Dialect().Insert(w.table, s.roles)
+	}
+	return w.rows.dialect.InsertRow(w.table, s.roles, s.columns)
 }
 
 func (w *Writer) value(m *Message, r dialect.Role) any {

@@ -27,7 +27,7 @@ func Declared(t *config.Table) *dialect.Table {
 			delete(roles, role)
 		}
 	}
-	return &dialect.Table{Schema: t.Schema, Name: t.Name, ID: t.ID, Roles: roles, FIFO: t.FIFO}
+	return &dialect.Table{Schema: t.Schema, Name: t.Name, ID: t.ID, Roles: roles, FIFO: t.FIFO, Data: t.Columns}
 }
 
 // describe asks the database for every declared table and reports what does not fit.

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cenkalti/backoff/v5"
 
@@ -159,6 +160,8 @@ func (s *subscription) judge(ctx context.Context, task *task, result *engine.Res
 // flaw says why no handler can be given the row; empty where one can.
 func (s *subscription) flaw(d *forms.Delivery) string {
 	switch {
+	case d.Flaw != "":
+		return d.Flaw
 	case int64(len(d.Payload)) > s.handler.MaxPayload:
 		return fmt.Sprintf("the payload of %d bytes is above max_payload, %d bytes", len(d.Payload), s.handler.MaxPayload)
 	case d.Headers != nil && !isObject(d.Headers):
@@ -168,7 +171,7 @@ func (s *subscription) flaw(d *forms.Delivery) string {
 }
 
 func isObject(text []byte) bool {
-	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && json.Valid(text)
+	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) && utf8.Valid(text) && json.Valid(text)
 }
 
 // call runs the guest on rows, leaves the results, and discards the instance where it is not to be used

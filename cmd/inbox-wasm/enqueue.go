@@ -52,7 +52,8 @@ func (p *program) enqueue() *cobra.Command {
 		Long: `Write rows into a declared table: one whose payload is the standard input or a file, or one for
 each line of a JSON Lines file. The flags give their values to every row. With --envelope each line is
 a message: {"payload": "text" or "payload_base64": "..", "group", "headers", "delay_ms", "priority",
-"partition_key"}, whose own values win.`,
+"partition_key"}, whose own values win. A table without a payload takes {"row": {"column": value}} instead:
+bytes are {"base64": ".."}, times RFC 3339, and what is larger than a number can be a string.`,
 		Example: `  echo '{"to":"a@example.com"}' | inbox-wasm enqueue email_jobs --header trace=42
   inbox-wasm enqueue email_jobs --file order.json --delay 10m
   inbox-wasm enqueue email_jobs --jsonl orders.jsonl
@@ -154,7 +155,7 @@ func writeAll(ctx context.Context, w *forms.Writer, source *messages) (written i
 			return written, err
 		}
 		batch = append(batch, m)
-		if size += len(m.Payload); len(batch) == batchRows || size >= batchBytes {
+		if size += m.Size(); len(batch) == batchRows || size >= batchBytes {
 			if err := flush(); err != nil {
 				return written, err
 			}

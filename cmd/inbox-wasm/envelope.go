@@ -16,13 +16,14 @@ import (
 
 // envelope is a message as a line of JSON.
 type envelope struct {
-	Payload       *string         `json:"payload"`
-	PayloadBase64 *[]byte         `json:"payload_base64"`
-	Group         *string         `json:"group"`
-	Headers       json.RawMessage `json:"headers"`
-	DelayMS       *int64          `json:"delay_ms"`
-	Priority      *int64          `json:"priority"`
-	PartitionKey  *string         `json:"partition_key"`
+	Payload       *string                    `json:"payload"`
+	PayloadBase64 *[]byte                    `json:"payload_base64"`
+	Row           map[string]json.RawMessage `json:"row"`
+	Group         *string                    `json:"group"`
+	Headers       json.RawMessage            `json:"headers"`
+	DelayMS       *int64                     `json:"delay_ms"`
+	Priority      *int64                     `json:"priority"`
+	PartitionKey  *string                    `json:"partition_key"`
 }
 
 // payloadLine reads a line that is the payload itself.
@@ -51,13 +52,21 @@ func envelopeLine(line []byte, t *config.Table, m forms.Message) (forms.Message,
 	if err := e.check(t); err != nil {
 		return m, err
 	}
-	if e.Payload != nil {
+	switch {
+	case e.Row != nil:
+		m.Row = e.Row
+	case e.Payload != nil:
 		m.Payload = []byte(*e.Payload)
-	} else {
+	default:
 		m.Payload = *e.PayloadBase64
 	}
 	if e.Group != nil {
 		m.Group = *e.Group
+	}
+	if own := e.Row[t.Group]; t.Group != "" && own != nil {
+		if err := json.Unmarshal(own, &m.Group); err != nil {
+			return m, fmt.Errorf("column %q is the group, which is a string", t.Group)
+		}
 	}
 	if e.Headers != nil {
 		m.Headers = e.Headers
@@ -82,8 +91,14 @@ const maxDelayMS = math.MaxInt64 / int64(time.Millisecond)
 
 // check refuses values that a row of the table cannot have.
 func (e *envelope) check(t *config.Table) error {
-	if (e.Payload == nil) == (e.PayloadBase64 == nil) {
-		return errors.New(`a message has either "payload" or "payload_base64"`)
+	given := 0
+	for _, is := range []bool{e.Payload != nil, e.PayloadBase64 != nil, e.Row != nil} {
+		if is {
+			given++
+		}
+	}
+	if given != 1 {
+		return errors.New(`a message has either "payload" or "payload_base64" or "row"`)
 	}
 	for _, value := range []struct {
 		key   string

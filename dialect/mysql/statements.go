@@ -21,6 +21,7 @@ var (
 	_ dialect.FifoLease   = Dialect{}
 	_ dialect.FifoRowLock = Dialect{}
 	_ dialect.Advisory    = Dialect{}
+	_ dialect.Rows        = Dialect{}
 )
 
 // New is the dialect.
@@ -124,11 +125,17 @@ func (Dialect) Describe(t *dialect.Table) dialect.Statement {
 	if t.Schema != "" {
 		schema = literal(t.Schema)
 	}
-	return dialect.Statement{SQL: "SELECT column_name, column_type, is_nullable = 'YES', " +
+	return dialect.Statement{SQL: "SELECT column_name, " + columnType + ", is_nullable = 'YES', " +
 		"COALESCE(generation_expression, '') <> '', 0, datetime_precision, 0 " +
 		"FROM information_schema.columns WHERE table_schema = " + schema + " AND table_name = " + literal(t.Name) +
 		" ORDER BY ordinal_position"}
 }
+
+// columnType is a column's type. MariaDB keeps JSON in a longtext that a check holds to it, and runs what a
+// comment with an M hides from MySQL.
+const columnType = "/*M! CASE WHEN EXISTS (SELECT 1 FROM information_schema.check_constraints AS k " +
+	"WHERE k.constraint_schema = columns.table_schema AND k.table_name = columns.table_name AND " +
+	"k.check_clause = CONCAT('json_valid(`', columns.column_name, '`)')) THEN 'json' ELSE */ column_type /*M! END */"
 
 // literal renders a string constant as hexadecimal digits, which mean the same in every SQL mode.
 func literal(text string) string {
@@ -180,6 +187,10 @@ func (d Dialect) selectClaimed(b *dialect.Builder, t *dialect.Table) []dialect.O
 		b.Add(", ", column)
 		outputs = append(outputs, dialect.Output{Field: o.Field})
 	}
+	data, more := d.RowOutputs(t, d.Answered)
+	for _, column := range data {
+		b.Add(", ", column)
+	}
 	b.Add(" FROM ", d.Table(t))
-	return outputs
+	return append(outputs, more...)
 }

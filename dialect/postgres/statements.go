@@ -34,6 +34,7 @@ var (
 	_ dialect.FifoLease   = Dialect{}
 	_ dialect.FifoRowLock = Dialect{}
 	_ dialect.Advisory    = Dialect{}
+	_ dialect.Rows        = Dialect{}
 )
 
 // Name implements [dialect.Dialect].
@@ -205,7 +206,8 @@ func claimedColumns(t *dialect.Table) ([]string, []dialect.Output) {
 		columns = append(columns, column)
 		outputs = append(outputs, dialect.Output{Field: o.Field})
 	}
-	return columns, outputs
+	data, more := grammar.RowOutputs(t, answered)
+	return append(columns, data...), append(outputs, more...)
 }
 
 // forRemoval and forUpdate are how strongly a statement locks its rows: an update of other columns

@@ -18,6 +18,7 @@ var (
 	_ dialect.Lease     = Dialect{}
 	_ dialect.FifoLease = Dialect{}
 	_ dialect.Advisory  = Dialect{}
+	_ dialect.Rows      = Dialect{}
 )
 
 // New is the dialect.
@@ -164,5 +165,9 @@ func (d Dialect) answered(t *dialect.Table) (string, []dialect.Output) {
 		columns += ", " + column
 		outputs = append(outputs, dialect.Output{Field: o.Field})
 	}
-	return columns, outputs
+	data, more := d.RowOutputs(t, d.Answered)
+	for _, column := range data {
+		columns += ", " + column
+	}
+	return columns, append(outputs, more...)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Conn runs statements. Arguments are bound in the order of the statement's Params; a []any
-// argument is an array, where the dialect says so. Values are nil, string, []byte, int64 or []any.
+// argument is an array, where the dialect says so. Values are nil, string, []byte, a number or []any.
 type Conn interface {
 	// Query runs a statement about n rows of a list (n is 0 for other statements) and calls row for
 	// each row of its answer. The values are text or bytes, nil for NULL, and valid during the call

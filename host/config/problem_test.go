@@ -199,8 +199,6 @@ func TestUnsupported(t *testing.T) {
 		{"[tables.dead]", "payload = \"x\"\n[runtime]\nlisten_http = \"localhost:1\"\nhttp_token = \"t\"\n[tables.more]", "runtime.http_token"},
 		{"[tables.jobs]", `on_conflict = "x"`, "tables.jobs.on_conflict"},
 		{"[tables.jobs]", "processed_at = \"p\"\nretain = \"1h\"", "tables.jobs.retain"},
-		{"[tables.jobs]", "id = \"x\"\nlocked_until = \"p\"\n[tables.x]", "tables.jobs.payload"},
-		{"[tables.jobs]", "id = \"x\"\nlocked_until = \"p\"\ncolumns = [\"a\"]\n[tables.x]", "tables.jobs.columns"},
 		{"[tables.jobs]", "id = \"x\"\npayload = \"p\"\nadvisory_lock = \"{x}\"\nlock = \"a\"\nunlock = \"b\"\n[tables.x]", "tables.jobs.advisory_lock"},
 		{"[tables.jobs]", "id = \"x\"\npayload = \"p\"\nadvisory_lock = \"{x}\"\nlock = \"a\"\nunlock = \"b\"\n[tables.x]", "tables.jobs.lock"},
 		{"[tables.jobs]", "id = \"x\"\npayload = \"p\"\nadvisory_lock = \"{x}\"\nclock = \"database\"\n[tables.x]", "tables.jobs.clock"},

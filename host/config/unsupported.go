@@ -10,13 +10,11 @@ var unsupportedTop = []unsupported[*Config]{
 }
 
 var unsupportedTables = []unsupported[*Table]{
-	{"payload", "row mode, which a table without it takes, is ", func(t *Table) bool { return t.Payload == "" }},
 	{"advisory_lock", "", func(t *Table) bool { return t.AdvisoryLock != "" }},
 	{"lock", "", func(t *Table) bool { return t.Lock != "" }},
 	{"unlock", "", func(t *Table) bool { return t.Unlock != "" }},
 	{"clock", "", func(t *Table) bool { return t.Clock != "system" }},
 	{"mode", "", func(t *Table) bool { return t.Mode != "" }},
-	{"columns", "", func(t *Table) bool { return t.Columns != nil }},
 	{"on_conflict", "", func(t *Table) bool { return t.OnConflict != nil }},
 	{"retain", "", func(t *Table) bool { return t.Retain != 0 }},
 }
