@@ -72,6 +72,9 @@ type Grammar struct {
 	// Typed renders a bound value so that it meets its column: with its type, or cut to the length
 	// that the column takes.
 	Typed func(placeholder string, c Column) string
+	// Clock is the database's own time, and After that time and so many microseconds, NULL for NULL.
+	Clock string
+	After func(microseconds string) string
 	// Override stands in an insert that gives identity columns of the table their values.
 	Override func(t *Table) string
 }
@@ -195,9 +198,25 @@ func (g *Grammar) leftOut(b *Builder, t *Table, n int) string {
 func (g *Grammar) past(b *Builder, t *Table, r Role) string {
 	column := g.Role(t, "", r)
 	if !t.Column(r).Nullable {
-		return column + " <= " + b.Bind(Now)
+		return column + " <= " + g.now(b, t)
 	}
-	return "(" + column + " IS NULL OR " + column + " <= " + b.Bind(Now) + ")"
+	return "(" + column + " IS NULL OR " + column + " <= " + g.now(b, t) + ")"
+}
+
+// now is the instant of a claim or a settlement, by the table's clock.
+func (g *Grammar) now(b *Builder, t *Table) string {
+	if t.DatabaseClock {
+		return g.Clock
+	}
+	return b.Bind(Now)
+}
+
+// until is when a returned row is due again, NULL for at once, by the table's clock.
+func (g *Grammar) until(b *Builder, t *Table) string {
+	if t.DatabaseClock {
+		return g.After(b.Bind(Delay))
+	}
+	return b.Bind(Until)
 }
 
 // Counts writes the three sums that [Dialect.Count] answers, from the rows that are selected.
@@ -231,6 +250,9 @@ func (g *Grammar) Insert(t *Table, roles []Role) Statement {
 	for i, r := range roles {
 		columns[i] = g.Role(t, "", r)
 		values[i] = b.BindPart(Value, int(r))
+		if r == RetryAfter && t.DatabaseClock {
+			values[i] = g.After(values[i])
+		}
 	}
 	b.Add("INSERT INTO ", g.Table(t), " (", strings.Join(columns, ", "), ") VALUES (", strings.Join(values, ", "), ")")
 	return b.Statement()

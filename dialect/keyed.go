@@ -39,7 +39,7 @@ func (g *Grammar) KeyIs(b *Builder, t *Table) string {
 func (g *Grammar) Finish(t *Table) Statement {
 	b := g.Builder()
 	if t.Has(ProcessedAt) {
-		b.Add("UPDATE ", g.Table(t), " SET ", g.Role(t, "", ProcessedAt), " = ", b.Bind(Now))
+		b.Add("UPDATE ", g.Table(t), " SET ", g.Role(t, "", ProcessedAt), " = ", g.now(b, t))
 	} else {
 		b.Add("DELETE FROM ", g.Table(t))
 	}
@@ -86,7 +86,7 @@ func (g *Grammar) returned(b *Builder, t *Table) []string {
 	var set []string
 	if t.Has(RetryAfter) {
 		column := g.Role(t, "", RetryAfter)
-		set = append(set, column+" = COALESCE("+b.Bind(Until)+", "+column+")")
+		set = append(set, column+" = COALESCE("+g.until(b, t)+", "+column+")")
 	}
 	return append(set, g.kept(b, t)...)
 }
@@ -102,7 +102,7 @@ func (g *Grammar) buried(b *Builder, t *Table) []string {
 	}
 	set = append(set, group+" = "+b.Bind(Target))
 	if t.Has(RetryAfter) {
-		set = append(set, g.Role(t, "", RetryAfter)+" = "+b.Bind(Now))
+		set = append(set, g.Role(t, "", RetryAfter)+" = "+g.now(b, t))
 	}
 	return append(set, g.kept(b, t)...)
 }

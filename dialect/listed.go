@@ -216,6 +216,8 @@ func (g *Grammar) movedValue(t, target *Table, c Column, qualifier string, bind 
 		return ""
 	case plays(LockedUntil), plays(ProcessedAt):
 		return "NULL"
+	case plays(RetryAfter) && t.DatabaseClock:
+		return g.Clock
 	case plays(RetryAfter):
 		return bind(Now, c)
 	case plays(Origin) && t.Has(Group):

@@ -55,6 +55,8 @@ const (
 	// Until is when a returned row is due again, NULL for at once.
 	Until  ParamName = "until"
 	Untils ParamName = "untils"
+	// Delay is the same in microseconds from now, for a table that goes by the database's clock.
+	Delay ParamName = "delay"
 	// Restore is the attempt to write back, NULL to keep the one that the claim counted.
 	Restore  ParamName = "restore"
 	Restores ParamName = "restores"

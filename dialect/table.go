@@ -115,6 +115,8 @@ type Table struct {
 	FIFO bool
 	// Key is the lock key of a row in the advisory lock form, and nil in the others.
 	Key []KeyPart
+	// DatabaseClock tables go by the database's time and not by the host's.
+	DatabaseClock bool
 	// Columns are the table's columns in its own order, as [Dialect.Describe] answered.
 	Columns []Column
 	// Partitioned tables have no row addresses that are unique in the whole table: tables of several

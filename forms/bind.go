@@ -108,6 +108,11 @@ func (b *bind) rowValue(name dialect.ParamName, part int, row *Settlement) any {
 			role = dialect.LockedUntil
 		}
 		return b.source.store.Dialect().FormatTime(row.Until, b.source.table.Column(role).Precision)
+	case dialect.Delay:
+		if row.Until.IsZero() {
+			return nil
+		}
+		return max(row.Until.Sub(b.now), 0).Microseconds()
 	case dialect.Restore:
 		switch {
 		case row.Change == MoveToGroup || row.Change == MoveToTable:

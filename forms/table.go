@@ -238,6 +238,9 @@ func (w *Writer) value(m *Message, r dialect.Role) any {
 	case dialect.Headers:
 		return string(m.Headers)
 	case dialect.RetryAfter:
+		if w.table.DatabaseClock {
+			return m.Delay.Microseconds()
+		}
 		return w.store.Dialect().FormatTime(w.now().Add(m.Delay), w.table.Column(r).Precision)
 	case dialect.Priority:
 		return *m.Priority

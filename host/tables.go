@@ -27,7 +27,16 @@ func Declared(t *config.Table) *dialect.Table {
 			delete(roles, role)
 		}
 	}
-	return &dialect.Table{Schema: t.Schema, Name: t.Name, ID: t.ID, Roles: roles, FIFO: t.FIFO, Data: t.Columns}
+	return &dialect.Table{Schema: t.Schema, Name: t.Name, ID: t.ID, Roles: roles, FIFO: t.FIFO, Data: t.Columns, Key: keyOf(t), DatabaseClock: t.Clock == "database"}
+}
+
+// keyOf is the lock key of a table in the advisory lock form.
+func keyOf(t *config.Table) []dialect.KeyPart {
+	var key []dialect.KeyPart
+	for _, part := range t.AdvisoryKey {
+		key = append(key, dialect.KeyPart(part))
+	}
+	return key
 }
 
 // describe asks the database for every declared table and reports what does not fit.

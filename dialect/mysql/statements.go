@@ -38,6 +38,10 @@ func New() Dialect {
 			Text:     func(expression string) string { return "CAST(" + expression + " AS CHAR)" },
 			Typed:    fit,
 			Override: func(*dialect.Table) string { return "" },
+			Clock:    "UTC_TIMESTAMP(6)",
+			After: func(microseconds string) string {
+				return "UTC_TIMESTAMP(6) + INTERVAL " + microseconds + " MICROSECOND"
+			},
 		},
 		LockClause: " FOR UPDATE SKIP LOCKED",
 		Later:      func(a, b string) string { return "GREATEST(" + a + ", " + b + ")" },

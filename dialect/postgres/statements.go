@@ -26,6 +26,10 @@ var grammar = dialect.Grammar{
 	Text:     func(expression string) string { return expression + "::text" },
 	Typed:    func(placeholder string, c dialect.Column) string { return placeholder + "::" + c.Type },
 	Override: override,
+	Clock:    "statement_timestamp()",
+	After: func(microseconds string) string {
+		return "statement_timestamp() + " + microseconds + "::bigint * interval '1 microsecond'"
+	},
 }
 
 var (

@@ -36,6 +36,10 @@ func New() Dialect {
 			StoredKey: storedKey,
 			Typed:     func(placeholder string, _ dialect.Column) string { return placeholder },
 			Override:  func(*dialect.Table) string { return "" },
+			Clock:     "strftime('%Y-%m-%d %H:%M:%f000', 'now')",
+			After: func(microseconds string) string {
+				return "strftime('%Y-%m-%d %H:%M:%f000', 'now', (" + microseconds + " / 1000000.0) || ' seconds')"
+			},
 		},
 		RowList: "VALUES ",
 		Later:   func(a, b string) string { return "MAX(" + a + ", " + b + ")" },

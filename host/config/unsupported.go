@@ -10,10 +10,6 @@ var unsupportedTop = []unsupported[*Config]{
 }
 
 var unsupportedTables = []unsupported[*Table]{
-	{"advisory_lock", "", func(t *Table) bool { return t.AdvisoryLock != "" }},
-	{"lock", "", func(t *Table) bool { return t.Lock != "" }},
-	{"unlock", "", func(t *Table) bool { return t.Unlock != "" }},
-	{"clock", "", func(t *Table) bool { return t.Clock != "system" }},
 	{"mode", "", func(t *Table) bool { return t.Mode != "" }},
 	{"on_conflict", "", func(t *Table) bool { return t.OnConflict != nil }},
 	{"retain", "", func(t *Table) bool { return t.Retain != 0 }},
