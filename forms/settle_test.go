@@ -125,15 +125,27 @@ func TestReasonIsKept(t *testing.T) {
 // TestReasonThatTheColumnCannotHold does not keep a row from being settled: what its character set
 // lacks is replaced.
 func TestReasonThatTheColumnCannotHold(t *testing.T) {
-	db := testdb.Database{Name: "mariadb", URL: testdb.MariaDB(t)}
-	s := open(t, db)
-	table := createAs(t, s, leased(), map[string]string{"error": "varchar(20) CHARACTER SET latin1"})
-	l := lease(t, s, table)
-	fill(t, s, table, 3)
-	deliveries := claim(t, l, 3)
-	settle(t, l, forms.Done, &forms.Settlement{Delivery: deliveries[0], Change: forms.Return, Reason: "a 🦀 b"}, finish(deliveries[1]),
-		&forms.Settlement{Delivery: deliveries[2], Change: forms.MoveToGroup, Reason: "ü"})
-	equal(t, "errors", columns(t, s, table, "id", "error"), "1|a ? b\n3|ü")
+	check := func(t *testing.T, s store.Store, types map[string]string) {
+		table := createAs(t, s, leased(), types)
+		l := lease(t, s, table)
+		fill(t, s, table, 3)
+		deliveries := claim(t, l, 3)
+		settle(t, l, forms.Done, &forms.Settlement{Delivery: deliveries[0], Change: forms.Return, Reason: "a 🦀 b"}, finish(deliveries[1]),
+			&forms.Settlement{Delivery: deliveries[2], Change: forms.MoveToGroup, Reason: "ü"})
+		equal(t, "errors", columns(t, s, table, "id", "error"), "1|a ? b\n3|ü")
+	}
+	t.Run("a column of MariaDB", func(t *testing.T) {
+		s := open(t, testdb.Database{URL: testdb.MariaDB(t)})
+		check(t, s, map[string]string{"error": "varchar(20) CHARACTER SET latin1"})
+	})
+	t.Run("a database of Postgres", func(t *testing.T) {
+		url := testdb.Postgres(t)
+		s := open(t, testdb.Database{URL: url})
+		name := query(t, s, "SELECT current_database()")
+		script(t, s, "CREATE DATABASE "+name+"_latin1 ENCODING LATIN1 TEMPLATE template0")
+		t.Cleanup(func() { query(t, s, "DROP DATABASE "+name+"_latin1") })
+		check(t, open(t, testdb.Database{URL: strings.Replace(url, name, name+"_latin1", 1)}), nil)
+	})
 }
 
 // TestReasonOfAMegabyte fits into every column.

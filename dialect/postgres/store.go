@@ -44,6 +44,7 @@ func Open(ctx context.Context, d dialect.Dialect, rawURL string, o store.Options
 	parameters := config.ConnConfig.RuntimeParams
 	parameters["timezone"] = "UTC"
 	parameters["datestyle"] = "ISO"
+	parameters["client_encoding"] = "UTF8" // the default is the encoding of the database
 	if parameters["application_name"] == "" {
 		parameters["application_name"] = "inbox-wasm"
 	}
