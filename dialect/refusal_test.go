@@ -131,10 +131,11 @@ func TestStartOnAFormThatADialectLacks(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var asked []string
 			db := own(&asked)
-			url := "own://" + filepath.Join(t.TempDir(), "inbox.db")
+			folder := t.TempDir()
+			url := "own://" + filepath.Join(folder, "inbox.db")
 			toml := "[database]\nurl = \"" + url + "\"\n[tables.jobs]\nid = \"id\"\ngroup = \"name\"\npayload = \"payload\"\n" + test.roles +
 				"[handlers.work]\nmodule = \"" + testwasm.WATFile(t, "testdata/ack.wat") + "\"\ntable = \"jobs\"\n"
-			cfg, err := config.Parse("inbox.toml", []byte(toml), func(string) (string, bool) { return "", false }, "own")
+			cfg, err := config.Parse(filepath.Join(folder, "inbox.toml"), []byte(toml), func(string) (string, bool) { return "", false }, "own")
 			if err != nil {
 				t.Fatal(err)
 			}
