@@ -22,6 +22,7 @@ type Dialect struct{ shared }
 type shared interface {
 	dialect.Lease
 	dialect.RowLock
+	dialect.Rows
 }
 
 var _ dialect.Leveled = Dialect{}

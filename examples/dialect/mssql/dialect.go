@@ -47,6 +47,11 @@ var grammar = dialect.Grammar{
 		return "CONVERT(" + c.Type + ", " + placeholder + ")"
 	},
 	Override: func(*dialect.Table) string { return "" },
+	Clock:    "SYSUTCDATETIME()",
+	// DATEADD takes an int, which holds little more than half an hour of microseconds.
+	After: func(microseconds string) string {
+		return "DATEADD(microsecond, " + microseconds + " % 1000000, DATEADD(second, " + microseconds + " / 1000000, SYSUTCDATETIME()))"
+	},
 }
 
 const (
