@@ -135,6 +135,8 @@ func (a *Advisory) KeepEvery() time.Duration { return time.Second }
 type Held interface {
 	Open(ctx context.Context) error
 	Close() (Closed, error)
+	// Connections is how many connections of the pool it holds, at most.
+	Connections() int
 	// Frees says that the end of one delivery can make other rows claimable.
 	Frees() bool
 }
@@ -165,6 +167,18 @@ func (a *Advisory) Open(ctx context.Context) error {
 	}
 	a.giveBack(k)
 	return nil
+}
+
+// Connections implements [Held].
+func (a *Advisory) Connections() int {
+	switch {
+	case a.lock == nil:
+		return 0
+	case a.own:
+		return max(1, a.options.Sessions)
+	default:
+		return 1
+	}
 }
 
 // Frees implements [Held]: the key is free again.

@@ -5,13 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 )
 
-// claimRounds bounds how often one claim looks for candidates.
-const claimRounds = 8
+const (
+	// claimRounds bounds how often one claim looks for candidates.
+	claimRounds = 8
+	// refusedFor is how long a key is left alone whose lock is an error.
+	refusedFor = 10 * time.Second
+)
 
 // candidate is a row that looked claimable when it was read.
 type candidate struct {
@@ -197,6 +202,10 @@ func (a *Advisory) takeRow(ctx context.Context, k *keeper, c *candidate, take []
 	}
 	c.lock.keeper = k
 	locked, err := a.lockRow(ctx, k, &c.lock)
+	if err != nil && k.lost == nil {
+		// A key that the user's lock refuses is refused again.
+		a.resting.add(c.lock.name, a.options.Now().Add(refusedFor))
+	}
 	if err != nil || !locked {
 		return nil, err
 	}

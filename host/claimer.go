@@ -164,12 +164,12 @@ func (c *claimer) after(ctx context.Context, got, limit int, ahead bool) {
 }
 
 // wait returns after the pause, on a signal, or when a settlement has made room for a full queue's
-// claim that is being waited for.
+// claim that is being waited for, or may have freed the key of other rows.
 func (c *claimer) wait(ctx context.Context, pause time.Duration, signals <-chan struct{}) {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	var answered <-chan struct{}
-	if signals == (<-chan struct{})(c.sub.queue.need) {
+	if signals == (<-chan struct{})(c.sub.queue.need) || signals != nil && c.sub.frees() {
 		answered = c.sub.settler.answered
 	}
 	select {

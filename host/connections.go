@@ -8,12 +8,12 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 )
 
-// connections shares the pool out: claims that hold a connection until they are settled leave one of it
+// connections shares the pool out: claims that hold a connection until they are settled, and sessions that hold locks, leave one of it
 // for everything else. It gives what they may take, as a channel that a claim fills and empties. A pool
 // that is short of room runs fewer rows at once; one that has none for such claims is refused.
 func (c *checker) connections(subscriptions []*subscription) chan struct{} {
 	pool := c.config.Database.MaxConnections
-	sum := 1
+	sum, kept := 1, 0
 	var terms []string
 	for _, sub := range subscriptions {
 		if form, ok := sub.form.(forms.Connected); ok {
@@ -21,19 +21,25 @@ func (c *checker) connections(subscriptions []*subscription) chan struct{} {
 			sum += n
 			terms = append(terms, fmt.Sprintf("%d × %d of handlers.%s", sub.handler.Threads, form.Connections(), sub.handler.Name))
 		}
+		if held, ok := sub.form.(forms.Held); ok && held.Connections() > 0 {
+			sum += held.Connections()
+			kept += held.Connections()
+			terms = append(terms, fmt.Sprintf("%d of handlers.%s", held.Connections(), sub.handler.Name))
+		}
 	}
+	rest := make(chan struct{}, max(pool-1-kept, 1))
 	if len(terms) == 0 || sum <= pool {
-		return make(chan struct{}, max(pool-1, 1))
+		return rest
 	}
 	p := config.Problem{File: c.config.Path, Line: c.config.Database.LineOf("max_connections"), Key: "database.max_connections",
 		What: fmt.Sprintf("is %d, and claims that hold a connection until they are settled take %s, beside 1 for everything else: %d",
 			pool, strings.Join(terms, " + "), sum),
 		Remedy: fmt.Sprintf("raise it to %d, or lower threads", sum)}
-	if pool < 2 {
+	if pool < 2+kept {
 		c.problems = append(c.problems, p)
 	} else {
 		p.What += "; fewer rows run at once"
 		c.warnings = append(c.warnings, p)
 	}
-	return make(chan struct{}, max(pool-1, 1))
+	return rest
 }

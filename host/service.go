@@ -80,6 +80,7 @@ func (s *Service) open(ctx context.Context, c *checker) (err error) {
 		return c.err()
 	}
 	s.tables = c.describe(ctx, s.store)
+	c.pooler(ctx, s.store)
 	for i, h := range cfg.Handlers {
 		form := c.form(ctx, s.store, h, s.tables, s.options.Now)
 		if form != nil && s.modules[i] != nil {
@@ -163,6 +164,9 @@ func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.M
 // Then it drains: handlers finish for at most the drain timeout, or until abort is closed; what is
 // still running is interrupted, and every row that is not settled is given back.
 func (s *Service) Run(ctx context.Context, abort <-chan struct{}) error {
+	if err := s.openForms(ctx); err != nil {
+		return err
+	}
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	errs := make([]error, len(s.subscriptions))
@@ -179,7 +183,7 @@ func (s *Service) Run(ctx context.Context, abort <-chan struct{}) error {
 		stop()
 	}
 	group.Wait()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, closeForms(s.subscriptions))...)
 }
 
 // waitUntilEmpty returns when nothing is due or in work here, seen twice by every subscription, or

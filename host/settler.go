@@ -178,7 +178,8 @@ func (s *settler) extend(ctx context.Context) {
 		case forms.Lost:
 			t.lost = true
 			t.expires.Store(0)
-			s.log.LogAttrs(ctx, slog.LevelWarn, "lease lost: the row was taken by another claim, or is gone, while it was in work",
+			t.interrupt()
+			s.log.LogAttrs(ctx, slog.LevelWarn, "the hold on a row was lost while it was in work: another claim took it, its session ended, or it is gone; its handler is interrupted",
 				slog.String("row", t.delivery.ID.String()), slog.Int64("attempt", t.delivery.Attempt))
 		case forms.Failed, forms.Unknown, forms.Unsent:
 			failed++

@@ -25,6 +25,8 @@ type task struct {
 	alone bool
 	// lost is set by the settler when an extension found the row taken.
 	lost bool
+	// caller is the thread whose guest works on the row, or did.
+	caller atomic.Pointer[caller]
 }
 
 const anyThread = -1

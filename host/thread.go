@@ -26,6 +26,8 @@ type thread struct {
 	instance *engine.Instance
 	handled  int // messages that this instance was given
 
+	caller caller
+
 	// Kept from call to call, for their room.
 	tasks    []*task
 	started  []*task
@@ -39,6 +41,7 @@ func (t *thread) run(ctx context.Context) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer t.discard()
+	defer t.caller.close()
 	for t.prepare(ctx) {
 		task := t.sub.queue.take(t.number)
 		if task == nil {
@@ -48,7 +51,9 @@ func (t *thread) run(ctx context.Context) {
 		if !task.alone {
 			t.tasks = t.sub.queue.more(t.number, t.tasks)
 		}
-		t.sub.settler.add(t.handleAll(ctx, t.tasks)...)
+		verdicts := t.handleAll(t.caller.begin(ctx, t.tasks), t.tasks)
+		t.caller.end()
+		t.sub.settler.add(verdicts...)
 		clear(t.tasks)
 		clear(t.verdicts)
 	}

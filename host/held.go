@@ -1,0 +1,76 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
+)
+
+// openForms opens the forms that hold something of the database, before the first claim of any. Where one
+// cannot be opened, none is left open.
+func (s *Service) openForms(ctx context.Context) error {
+	for i, sub := range s.subscriptions {
+		held, ok := sub.form.(forms.Held)
+		if !ok {
+			continue
+		}
+		if err := held.Open(ctx); err != nil {
+			return errors.Join(fmt.Errorf("handler %s: %w", sub.handler.Name, err), closeForms(s.subscriptions[:i+1]))
+		}
+	}
+	return nil
+}
+
+// closeForms closes what openForms has opened, after the last settlement.
+func closeForms(subscriptions []*subscription) error {
+	var errs []error
+	for _, sub := range subscriptions {
+		held, ok := sub.form.(forms.Held)
+		if !ok {
+			continue
+		}
+		closed, err := held.Close()
+		if err != nil {
+			errs = append(errs, fmt.Errorf("handler %s: %w", sub.handler.Name, err))
+		}
+		sub.log.Info("the locks are released", "locks_released", closed.LocksReleased, "connections_closed", closed.ConnectionsClosed)
+	}
+	return errors.Join(errs...)
+}
+
+// frees reports whether the end of one delivery can make other rows claimable.
+func (s *subscription) frees() bool {
+	held, ok := s.form.(forms.Held)
+	return ok && held.Frees()
+}
+
+// pooler refuses tables whose locks a pooler would hand to other clients.
+func (c *checker) pooler(ctx context.Context, s store.Store) {
+	pooled, ok := s.(store.Pooled)
+	if !ok {
+		return
+	}
+	var tables []*config.Table
+	for _, t := range c.config.Tables {
+		if t.AdvisoryLock != "" {
+			tables = append(tables, t)
+		}
+	}
+	if len(tables) == 0 {
+		return
+	}
+	shares, err := pooled.SharesSessions(ctx)
+	for _, t := range tables {
+		switch {
+		case err != nil:
+			c.table(t, "advisory_lock", err.Error(), "see that two more connections can be opened")
+		case shares:
+			c.table(t, "advisory_lock", "needs sessions of its own, and the database is behind a pooler that shares them between transactions, so that its locks would protect nobody",
+				"connect to the server itself, or set pool_mode = session, or take the lease form with locked_until")
+		}
+	}
+}
