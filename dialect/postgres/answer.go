@@ -13,6 +13,9 @@ import (
 // text in the modes that a pooler may ask for.
 func each(rows pgx.Rows, row func([][]byte) error) error {
 	defer rows.Close()
+	if err := rows.Err(); err != nil {
+		return err // an answer that failed in a batch has no columns to ask for
+	}
 	var encoded []int
 	for i, field := range rows.FieldDescriptions() {
 		if field.Format == pgtype.TextFormatCode && field.DataTypeOID == pgtype.ByteaOID {
