@@ -74,7 +74,7 @@ func (Dialect) Take(t *dialect.Table, s dialect.Selection) []dialect.Statement {
 		grammar.Claimable(b, t, s)
 		return []dialect.Statement{b.Statement(outputs...)}
 	}
-	columns, outputs := answered(t, "deleted.", grammar.Role(t, "inserted.", dialect.Attempt))
+	columns, outputs := answered(t, "deleted.", "inserted.")
 	b.Add("UPDATE ", grammar.Table(t), locking, " SET ", grammar.Role(t, "", dialect.Attempt), " = ", grammar.Counted(t),
 		" OUTPUT ", columns, " WHERE ", grammar.KeyIs(b, t), " AND ")
 	grammar.Claimable(b, t, s)

@@ -149,22 +149,28 @@ func text(c dialect.Column, expression string) string {
 	}
 }
 
-// answered lists what a claim answers of each row, behind a qualifier such as "inserted." or none, with
-// the attempt as it is given.
-func answered(t *dialect.Table, qualifier, attempt string) (string, []dialect.Output) {
+// answered lists what a claim answers of each row: the columns that the claim leaves as they are behind
+// the qualifier kept, the attempt and the row as a whole behind changed, such as "inserted.".
+func answered(t *dialect.Table, kept, changed string) (string, []dialect.Output) {
 	outputs := dialect.KeyOutputs(t)
 	var columns []string
 	for _, c := range t.IDColumns() {
-		columns = append(columns, text(c, qualifier+quote(c.Name)))
+		columns = append(columns, text(c, kept+quote(c.Name)))
 	}
 	for _, o := range dialect.ClaimedRoles(t) {
 		c := t.Column(o.Role)
-		expression := qualifier + quote(c.Name)
-		if o.Role == dialect.Attempt {
-			expression = attempt
+		expression := kept + quote(c.Name)
+		switch {
+		case o.Role == dialect.Attempt && changed == "":
+			expression = grammar.Current(t)
+		case o.Role == dialect.Attempt:
+			expression = changed + quote(c.Name)
 		}
 		columns = append(columns, text(c, expression))
 		outputs = append(outputs, dialect.Output{Field: o.Field})
 	}
-	return strings.Join(columns, ", "), outputs
+	data, more := grammar.RowOutputs(t, func(c dialect.Column, name string) dialect.Answered {
+		return New().Answered(c, changed+name)
+	})
+	return strings.Join(append(columns, data...), ", "), append(outputs, more...)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/inbox-wasm/inbox-wasm/abi"
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 )
 
@@ -75,6 +76,15 @@ func TestTypesOfKeys(t *testing.T) {
 	}
 }
 
+// TestKeyOfBytes has no two keys of bytes share a text.
+func TestKeyOfBytes(t *testing.T) {
+	table := &dialect.Table{Name: "jobs", ID: []string{"id"}, Key: []dialect.KeyPart{{Column: "id"}},
+		Columns: []dialect.Column{{Name: "id", Type: "varbinary(16)", Kind: dialect.Bytes}}}
+	if key := keyText.LockKey(table); key != "(CONVERT(nvarchar(max), [id], 2))" {
+		t.Error(key)
+	}
+}
+
 // TestIdentityOfAnotherTarget leaves an identity column alone that no row brings a value for.
 func TestIdentityOfAnotherTarget(t *testing.T) {
 	source := &dialect.Table{Name: "jobs", ID: []string{"id"}, Columns: []dialect.Column{{Name: "id", Type: "bigint", Kind: dialect.Integer}}}
@@ -82,5 +92,24 @@ func TestIdentityOfAnotherTarget(t *testing.T) {
 		{Name: "no", Type: "bigint", Kind: dialect.Integer, AlwaysIdentity: true}, {Name: "id", Type: "bigint", Kind: dialect.Integer}}}
 	if insert := New().MoveToTable(source, target)[0].SQL; insert != "INSERT INTO [dead] ([id]) SELECT [id] FROM [jobs] WHERE [id] = @p1" {
 		t.Error(insert)
+	}
+}
+
+// TestTypesOfRows answers every type in the form that its value has in JSON.
+func TestTypesOfRows(t *testing.T) {
+	for typeName, want := range map[string]dialect.Answered{
+		"bit":               {Expression: "CONVERT(nvarchar(max), [c])", Kind: abi.ValueBoolean},
+		"money":             {Expression: "CONVERT(nvarchar(34), [c], 2)", Kind: abi.ValueNumber},
+		"image":             {Expression: "[c]", Kind: abi.ValueBytes},
+		"varbinary(16)":     {Expression: "[c]", Kind: abi.ValueBytes},
+		"date":              {Expression: "CONVERT(nvarchar(34), [c], 121)"},
+		"datetime2(6)":      {Expression: "CONVERT(nvarchar(34), [c], 121)", Kind: abi.ValueTime},
+		"datetimeoffset(7)": {Expression: "CONVERT(nvarchar(34), CONVERT(datetime2, SWITCHOFFSET([c], '+00:00')), 121)", Kind: abi.ValueTime},
+		"xml":               {Expression: "CONVERT(nvarchar(max), [c])"},
+	} {
+		c := dialect.Column{Name: "c", Type: typeName, Kind: New().Kind(typeName)}
+		if got := New().Answered(c, "[c]"); got != want {
+			t.Errorf("%s: %+v, want %+v", typeName, got, want)
+		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // sets are the role sets of the three forms.
 func sets() []goldens.Set {
-	key := []dialect.KeyPart{{Literal: "it's-"}, {Column: "channel"}, {Literal: "/"}, {Column: "payload"}}
+	key := []dialect.KeyPart{{Literal: "it's-"}, {Column: "channel"}, {Literal: "/"}, {Column: "id"}}
 	return slices.Concat(
 		goldens.Sets("row-lock", nil, nil),
 		goldens.Sets("lease", map[dialect.Role]string{dialect.LockedUntil: "locked until"}, nil),

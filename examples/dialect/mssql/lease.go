@@ -13,7 +13,7 @@ func (Dialect) LeaseClaim(t *dialect.Table, s dialect.Selection) dialect.LeaseCl
 	b.Add("WITH __claimed AS (SELECT TOP (", b.Bind(dialect.Limit), ") * FROM ", grammar.Table(t), locking, " WHERE ")
 	grammar.Claimable(b, t, s)
 	b.Add(" ORDER BY ", grammar.Order(t), ") UPDATE __claimed SET ", grammar.Stamped(b, t))
-	columns, outputs := answered(t, "inserted.", grammar.Role(t, "inserted.", dialect.Attempt))
+	columns, outputs := answered(t, "inserted.", "inserted.")
 	b.Add(" OUTPUT ", columns)
 	return dialect.LeaseClaim{Take: b.Statement(outputs...)}
 }
@@ -171,7 +171,9 @@ func (Dialect) LeaseMoveToTable(t, target *dialect.Table) dialect.Held {
 	})
 	b.Add("DELETE q OUTPUT ", values, " INTO ", grammar.Table(target), " (", columns, ") OUTPUT h.n", held(b, t, kept(t, target)...))
 	s := b.Statement(ordinal)
-	s.SQL = withIdentity(t, target, s.SQL)
+	if movesIdentity(t, target) {
+		s.SQL = withIdentity(target, s.SQL)
+	}
 	return dialect.Held{Many: &s}
 }
 

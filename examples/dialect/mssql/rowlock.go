@@ -15,11 +15,7 @@ func (Dialect) Levels() []dialect.Level {
 // that it has to sort.
 func (Dialect) RowLockClaim(t *dialect.Table, s dialect.Selection) dialect.Statement {
 	b := grammar.Builder()
-	attempt := ""
-	if t.Has(dialect.Attempt) {
-		attempt = grammar.Current(t)
-	}
-	columns, outputs := answered(t, "", attempt)
+	columns, outputs := answered(t, "", "")
 	b.Add("SELECT TOP (", b.Bind(dialect.Limit), ") ", columns, " FROM ", grammar.Table(t), locking, " WHERE ")
 	grammar.Claimable(b, t, s)
 	b.Add(" ORDER BY ", grammar.Order(t))
@@ -29,20 +25,23 @@ func (Dialect) RowLockClaim(t *dialect.Table, s dialect.Selection) dialect.State
 // MoveToTable implements [dialect.Keyed].
 func (Dialect) MoveToTable(t, target *dialect.Table) []dialect.Statement {
 	statements := grammar.MoveToTable(t, target)
-	statements[0].SQL = withIdentity(t, target, statements[0].SQL)
+	if movesIdentity(t, target) {
+		statements[0].SQL = withIdentity(target, statements[0].SQL)
+	}
 	return statements
 }
 
-// withIdentity lets a statement give the values of a row of t to an identity column of the target ("SET
-// IDENTITY_INSERT"). The setting ends with the statement, whatever becomes of it, since a driver runs one
-// that has parameters in a batch of its own.
-func withIdentity(t, target *dialect.Table, sql string) string {
-	for _, c := range target.Columns {
-		moved := slices.ContainsFunc(t.Columns, func(own dialect.Column) bool { return own.Name == c.Name })
-		if c.AlwaysIdentity && moved {
-			set := "SET IDENTITY_INSERT " + grammar.Table(target)
-			return set + " ON; " + sql + "; " + set + " OFF"
-		}
-	}
-	return sql
+// movesIdentity reports whether a row of t brings a value for an identity column of the target.
+func movesIdentity(t, target *dialect.Table) bool {
+	return slices.ContainsFunc(target.Columns, func(c dialect.Column) bool {
+		return c.AlwaysIdentity && slices.ContainsFunc(t.Columns, func(own dialect.Column) bool { return own.Name == c.Name })
+	})
+}
+
+// withIdentity lets a statement give a value to an identity column ("SET IDENTITY_INSERT"). The setting
+// ends with the statement, whatever becomes of it: a driver runs one that has parameters in a batch of
+// its own.
+func withIdentity(t *dialect.Table, sql string) string {
+	set := "SET IDENTITY_INSERT " + grammar.Table(t)
+	return set + " ON; " + sql + "; " + set + " OFF"
 }

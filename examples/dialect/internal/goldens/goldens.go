@@ -27,7 +27,8 @@ type Set struct {
 	Table *dialect.Table
 }
 
-// Sets lists the role sets of a form: its name stands before theirs.
+// Sets lists the role sets of a form, whose name stands before theirs, with more roles and a lock key. The
+// last but one has no payload, the last goes by the database's clock where its form can.
 func Sets(form string, more map[dialect.Role]string, key []dialect.KeyPart) []Set {
 	roles := func(list ...dialect.Role) map[dialect.Role]string {
 		named := map[dialect.Role]string{}
@@ -46,11 +47,14 @@ func Sets(form string, more map[dialect.Role]string, key []dialect.KeyPart) []Se
 		{"every-role", &dialect.Table{Name: "jobs", ID: []string{"id"}, Roles: every}},
 		{"two-keys", &dialect.Table{Name: `My "Jobs" [1]`, ID: []string{"tenant", "order"}, Roles: map[dialect.Role]string{
 			dialect.Attempt: "select", dialect.Payload: "payload", dialect.Group: "group"}}},
+		{"row-mode", &dialect.Table{Name: "jobs", ID: []string{"id"}, Roles: roles(dialect.Group, dialect.Attempt, dialect.RetryAfter)}},
+		{"clock", &dialect.Table{Name: "jobs", ID: []string{"id"}, Roles: roles(dialect.RetryAfter, dialect.ProcessedAt, dialect.Payload)}},
 	}
 	for i := range sets {
 		t := sets[i].Table
 		sets[i].Name = form + "-" + sets[i].Name
 		t.Key = key
+		t.DatabaseClock = strings.HasSuffix(sets[i].Name, "clock") && more[dialect.LockedUntil] == ""
 		for role, column := range more {
 			t.Roles[role] = column
 		}
@@ -69,6 +73,9 @@ func Text(t *testing.T, d dialect.Dialect, table, target *dialect.Table) (string
 		{Name: "clock", Statement: d.Clock()},
 		{Name: "insert", Statement: d.Insert(table, writable(table))},
 		{Name: "count", Statement: d.Count(table, dialect.Selection{})},
+	}
+	if r, ok := d.(dialect.Rows); ok && !table.Has(dialect.Payload) {
+		statements = append(statements, forms.Named{Name: "insert row", Statement: r.InsertRow(table, nil, table.RowColumns())})
 	}
 	o := forms.Options{Table: table, DeadTable: target, Lease: 30 * time.Second, Now: time.Now}
 	if table.Has(dialect.Attempt) {

@@ -2,6 +2,7 @@ CREATE TABLE [My "Jobs" [1]]] (
   [tenant] bigint NOT NULL,
   [order] bigint NOT NULL,
   [channel] nvarchar(191),
+  [id] nvarchar(191),
   [group] nvarchar(191) NOT NULL,
   [select] int NOT NULL DEFAULT 1,
   [payload] varbinary(max) NOT NULL,
@@ -31,7 +32,7 @@ SELECT CONVERT(nvarchar(max), COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0
 -- binds: group
 
 -- candidates
-SELECT TOP (@p1) CONVERT(nvarchar(max), [tenant]), CONVERT(nvarchar(max), [order]), __lock, __name FROM [My "Jobs" [1]]] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [payload], 2)), (N'My "Jobs" [1] ' + CONVERT(nvarchar(max), [tenant]) + N',' + CONVERT(nvarchar(max), [order]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] = @p2 AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p3)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [tenant], [order];
+SELECT TOP (@p1) CONVERT(nvarchar(max), [tenant]), CONVERT(nvarchar(max), [order]), __lock, __name FROM [My "Jobs" [1]]] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'My "Jobs" [1] ' + CONVERT(nvarchar(max), [tenant]) + N',' + CONVERT(nvarchar(max), [order]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] = @p2 AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p3)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [tenant], [order];
 -- binds: limit, group, names
 -- answers: id[0], id[1], lock, name
 
@@ -41,7 +42,7 @@ UPDATE [My "Jobs" [1]]] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) SET
 -- answers: id[0], id[1], attempt, group, payload
 
 -- candidates ahead
-SELECT TOP (@p1) CONVERT(nvarchar(max), [tenant]), CONVERT(nvarchar(max), [order]), __lock, __name FROM [My "Jobs" [1]]] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [payload], 2)), (N'My "Jobs" [1] ' + CONVERT(nvarchar(max), [tenant]) + N',' + CONVERT(nvarchar(max), [order]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] = @p2 AND [select] < @p3 AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p4)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [tenant], [order];
+SELECT TOP (@p1) CONVERT(nvarchar(max), [tenant]), CONVERT(nvarchar(max), [order]), __lock, __name FROM [My "Jobs" [1]]] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'My "Jobs" [1] ' + CONVERT(nvarchar(max), [tenant]) + N',' + CONVERT(nvarchar(max), [order]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] = @p2 AND [select] < @p3 AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p4)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [tenant], [order];
 -- binds: limit, group, cap, names
 -- answers: id[0], id[1], lock, name
 
@@ -71,7 +72,7 @@ UPDATE [My "Jobs" [1]]] SET [group] = @p1, [select] = COALESCE(@p2, [select]) WH
 -- binds: target, restore, id[0], id[1]
 
 -- move to table
-INSERT INTO [dead_letters] ([tenant], [order], [channel], [group], [select], [payload]) SELECT [tenant], [order], [channel], [group], COALESCE(CONVERT(int, @p1), [select]), [payload] FROM [My "Jobs" [1]]] WHERE [tenant] = @p2 AND [order] = @p3;
+INSERT INTO [dead_letters] ([tenant], [order], [channel], [id], [group], [select], [payload]) SELECT [tenant], [order], [channel], [id], [group], COALESCE(CONVERT(int, @p1), [select]), [payload] FROM [My "Jobs" [1]]] WHERE [tenant] = @p2 AND [order] = @p3;
 -- binds: restore, id[0], id[1]
 
 -- move to table
@@ -79,7 +80,7 @@ DELETE FROM [My "Jobs" [1]]] WHERE [tenant] = @p1 AND [order] = @p2;
 -- binds: id[0], id[1]
 
 -- candidates of all groups
-SELECT TOP (@p1) CONVERT(nvarchar(max), [tenant]), CONVERT(nvarchar(max), [order]), __lock, __name FROM [My "Jobs" [1]]] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [payload], 2)), (N'My "Jobs" [1] ' + CONVERT(nvarchar(max), [tenant]) + N',' + CONVERT(nvarchar(max), [order]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] NOT IN (@p2, @p3) AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p4)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [tenant], [order];
+SELECT TOP (@p1) CONVERT(nvarchar(max), [tenant]), CONVERT(nvarchar(max), [order]), __lock, __name FROM [My "Jobs" [1]]] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'My "Jobs" [1] ' + CONVERT(nvarchar(max), [tenant]) + N',' + CONVERT(nvarchar(max), [order]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] NOT IN (@p2, @p3) AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p4)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [tenant], [order];
 -- binds: limit, except[0], except[1], names
 -- answers: id[0], id[1], lock, name
 

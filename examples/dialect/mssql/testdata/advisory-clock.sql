@@ -1,0 +1,72 @@
+CREATE TABLE [jobs] (
+  [id] bigint IDENTITY PRIMARY KEY,
+  [channel] nvarchar(191),
+  [retry_after] datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+  [processed_at] datetime2(6),
+  [payload] varbinary(max) NOT NULL
+);
+
+CREATE INDEX [jobs_claim_idx] ON [jobs] ([processed_at], [retry_after], [id]);
+
+-- claim index
+CREATE INDEX [jobs_claim_idx] ON [jobs] ([processed_at], [retry_after], [id]);
+
+-- describe
+SELECT c.name, y.name + CASE WHEN y.name LIKE '%char' OR y.name LIKE '%binary' THEN '(' + CASE c.max_length WHEN -1 THEN 'max' ELSE CONVERT(varchar(5), c.max_length / CASE WHEN y.name LIKE 'n%' THEN 2 ELSE 1 END) END + ')' WHEN y.name IN ('datetime2', 'datetimeoffset', 'time') THEN '(' + CONVERT(varchar(3), c.scale) + ')' WHEN y.name IN ('decimal', 'numeric') THEN '(' + CONVERT(varchar(3), c.precision) + ', ' + CONVERT(varchar(3), c.scale) + ')' ELSE '' END, CONVERT(int, c.is_nullable), CASE WHEN c.is_computed = 1 OR c.generated_always_type <> 0 THEN 1 ELSE 0 END, CONVERT(int, c.is_identity), CASE WHEN y.name IN ('datetime2', 'datetimeoffset') THEN CASE WHEN c.scale > 6 THEN 6 ELSE CONVERT(int, c.scale) END END, 0 FROM sys.columns AS c CROSS APPLY (SELECT COALESCE(TYPE_NAME(c.system_type_id), TYPE_NAME(c.user_type_id)) AS name) AS y WHERE c.object_id = OBJECT_ID(N'[jobs]', N'U') ORDER BY c.column_id;
+
+-- indexes
+SELECT i.name, c.name FROM sys.indexes AS i JOIN sys.index_columns AS k ON k.object_id = i.object_id AND k.index_id = i.index_id JOIN sys.columns AS c ON c.object_id = k.object_id AND c.column_id = k.column_id WHERE i.object_id = OBJECT_ID(N'[jobs]', N'U') AND i.is_disabled = 0 AND k.key_ordinal > 0 ORDER BY i.name, k.key_ordinal;
+
+-- clock
+SELECT CONVERT(nvarchar(max), DATEDIFF_BIG(microsecond, '1970-01-01', SYSUTCDATETIME()) / 1000000.0);
+
+-- insert
+INSERT INTO [jobs] ([payload], [retry_after]) VALUES (@p1, DATEADD(microsecond, @p2 % 1000000, DATEADD(second, @p2 / 1000000, SYSUTCDATETIME())));
+-- binds: value[payload], value[retry_after]
+
+-- count
+SELECT CONVERT(nvarchar(max), COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0)), CONVERT(nvarchar(max), COALESCE(SUM(CASE WHEN [retry_after] <= SYSUTCDATETIME() THEN 1 ELSE 0 END), 0)), CONVERT(nvarchar(max), COUNT(*)) FROM [jobs] WITH (READUNCOMMITTED) WHERE [processed_at] IS NULL;
+
+-- candidates
+SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), __lock, __name FROM [jobs] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'jobs ' + CONVERT(nvarchar(max), [id]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [processed_at] IS NULL AND [retry_after] <= SYSUTCDATETIME() AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p2)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [retry_after], [id];
+-- binds: limit, names
+-- answers: id[0], lock, name
+
+-- take
+SELECT CONVERT(nvarchar(max), [id]), [payload], CONVERT(nvarchar(34), [retry_after], 121) FROM [jobs] WITH (READPAST, READCOMMITTEDLOCK) WHERE [id] = @p1 AND [processed_at] IS NULL AND [retry_after] <= SYSUTCDATETIME();
+-- binds: id[0]
+-- answers: id[0], payload, retry_after
+
+-- lock
+DECLARE @__result int = -1; IF APPLOCK_MODE(N'public', @p1, N'Session') = N'NoLock' EXEC @__result = sp_getapplock @Resource = @p1, @LockOwner = N'Session', @DbPrincipal = N'public', @LockMode = N'Exclusive', @LockTimeout = 0; SELECT CASE WHEN @__result >= 0 THEN 1 ELSE 0 END;
+-- binds: name
+
+-- unlock
+DECLARE @__result int = -1; IF APPLOCK_MODE(N'public', @p1, N'Session') <> N'NoLock' EXEC @__result = sp_releaseapplock @Resource = @p1, @LockOwner = N'Session', @DbPrincipal = N'public'; SELECT CASE WHEN @__result >= 0 THEN 1 ELSE 0 END;
+-- binds: name
+
+-- finish
+UPDATE [jobs] SET [processed_at] = SYSUTCDATETIME() WHERE [id] = @p1;
+-- binds: id[0]
+
+-- return
+UPDATE [jobs] SET [retry_after] = COALESCE(DATEADD(microsecond, @p1 % 1000000, DATEADD(second, @p1 / 1000000, SYSUTCDATETIME())), [retry_after]) WHERE [id] = @p2;
+-- binds: delay, id[0]
+
+-- move to table
+SET IDENTITY_INSERT [dead_letters] ON; INSERT INTO [dead_letters] ([id], [channel], [retry_after], [processed_at], [payload]) SELECT [id], [channel], SYSUTCDATETIME(), NULL, [payload] FROM [jobs] WHERE [id] = @p1; SET IDENTITY_INSERT [dead_letters] OFF;
+-- binds: id[0]
+
+-- move to table
+DELETE FROM [jobs] WHERE [id] = @p1;
+-- binds: id[0]
+
+-- lock settings
+SET LOCK_TIMEOUT 1000;
+
+-- session
+SELECT CONVERT(nvarchar(11), session_id) + N' ' + CONVERT(nvarchar(34), login_time, 121) FROM sys.dm_exec_sessions WHERE session_id = @@SPID;
+
+-- end session
+DECLARE @__kill nvarchar(20) = (SELECT N'KILL ' + CONVERT(nvarchar(11), session_id) FROM sys.dm_exec_sessions WHERE CONVERT(nvarchar(11), session_id) + N' ' + CONVERT(nvarchar(34), login_time, 121) = @p1); IF @__kill IS NOT NULL EXEC (@__kill);
+-- binds: session

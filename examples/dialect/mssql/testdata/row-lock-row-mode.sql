@@ -1,0 +1,67 @@
+CREATE TABLE [jobs] (
+  [id] bigint IDENTITY PRIMARY KEY,
+  [group] nvarchar(191) NOT NULL,
+  [retry_after] datetime2(6) NOT NULL DEFAULT SYSUTCDATETIME(),
+  [attempt] int NOT NULL DEFAULT 1
+);
+
+CREATE INDEX [jobs_claim_idx] ON [jobs] ([group], [retry_after], [id]);
+
+-- claim index
+CREATE INDEX [jobs_claim_idx] ON [jobs] ([group], [retry_after], [id]);
+
+-- describe
+SELECT c.name, y.name + CASE WHEN y.name LIKE '%char' OR y.name LIKE '%binary' THEN '(' + CASE c.max_length WHEN -1 THEN 'max' ELSE CONVERT(varchar(5), c.max_length / CASE WHEN y.name LIKE 'n%' THEN 2 ELSE 1 END) END + ')' WHEN y.name IN ('datetime2', 'datetimeoffset', 'time') THEN '(' + CONVERT(varchar(3), c.scale) + ')' WHEN y.name IN ('decimal', 'numeric') THEN '(' + CONVERT(varchar(3), c.precision) + ', ' + CONVERT(varchar(3), c.scale) + ')' ELSE '' END, CONVERT(int, c.is_nullable), CASE WHEN c.is_computed = 1 OR c.generated_always_type <> 0 THEN 1 ELSE 0 END, CONVERT(int, c.is_identity), CASE WHEN y.name IN ('datetime2', 'datetimeoffset') THEN CASE WHEN c.scale > 6 THEN 6 ELSE CONVERT(int, c.scale) END END, 0 FROM sys.columns AS c CROSS APPLY (SELECT COALESCE(TYPE_NAME(c.system_type_id), TYPE_NAME(c.user_type_id)) AS name) AS y WHERE c.object_id = OBJECT_ID(N'[jobs]', N'U') ORDER BY c.column_id;
+
+-- indexes
+SELECT i.name, c.name FROM sys.indexes AS i JOIN sys.index_columns AS k ON k.object_id = i.object_id AND k.index_id = i.index_id JOIN sys.columns AS c ON c.object_id = k.object_id AND c.column_id = k.column_id WHERE i.object_id = OBJECT_ID(N'[jobs]', N'U') AND i.is_disabled = 0 AND k.key_ordinal > 0 ORDER BY i.name, k.key_ordinal;
+
+-- clock
+SELECT CONVERT(nvarchar(max), DATEDIFF_BIG(microsecond, '1970-01-01', SYSUTCDATETIME()) / 1000000.0);
+
+-- insert
+INSERT INTO [jobs] ([group], [retry_after]) VALUES (@p1, @p2);
+-- binds: value[group], value[retry_after]
+
+-- count
+SELECT CONVERT(nvarchar(max), COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0)), CONVERT(nvarchar(max), COALESCE(SUM(CASE WHEN [retry_after] <= @p1 THEN 1 ELSE 0 END), 0)), CONVERT(nvarchar(max), COUNT(*)) FROM [jobs] WITH (READUNCOMMITTED) WHERE [group] = @p2;
+-- binds: now, group
+
+-- insert row
+SET IDENTITY_INSERT [jobs] ON; INSERT INTO [jobs] ([id], [group], [retry_after], [attempt]) VALUES (@p1, @p2, @p3, @p4); SET IDENTITY_INSERT [jobs] OFF;
+-- binds: data[0], data[1], data[2], data[3]
+
+-- claim
+SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [attempt]), CONVERT(nvarchar(max), [group]), CONVERT(nvarchar(34), [retry_after], 121), CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [group]), CONVERT(nvarchar(34), [retry_after], 121), CONVERT(nvarchar(max), [attempt]) FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] = @p2 AND [retry_after] <= @p3 ORDER BY [retry_after], [id];
+-- binds: limit, group, now
+-- answers: id[0], attempt, group, retry_after, column[0], column[1], column[2], column[3]
+
+-- claim without rows
+SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [attempt]), CONVERT(nvarchar(max), [group]), CONVERT(nvarchar(34), [retry_after], 121), CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [group]), CONVERT(nvarchar(34), [retry_after], 121), CONVERT(nvarchar(max), [attempt]) FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] = @p2 AND [retry_after] <= @p3 AND NOT ([id] = @p4) ORDER BY [retry_after], [id];
+-- binds: limit, group, now, left out[0]
+-- answers: id[0], attempt, group, retry_after, column[0], column[1], column[2], column[3]
+
+-- finish
+DELETE FROM [jobs] WHERE [id] = @p1;
+-- binds: id[0]
+
+-- return
+UPDATE [jobs] SET [retry_after] = COALESCE(@p1, [retry_after]), [attempt] = COALESCE(@p2, [attempt]) WHERE [id] = @p3;
+-- binds: until, restore, id[0]
+
+-- move to group
+UPDATE [jobs] SET [group] = @p1, [retry_after] = @p2, [attempt] = COALESCE(@p3, [attempt]) WHERE [id] = @p4;
+-- binds: target, now, restore, id[0]
+
+-- move to table
+SET IDENTITY_INSERT [dead_letters] ON; INSERT INTO [dead_letters] ([id], [group], [retry_after], [attempt]) SELECT [id], [group], CONVERT(datetime2(6), @p1), COALESCE(CONVERT(int, @p2), [attempt]) FROM [jobs] WHERE [id] = @p3; SET IDENTITY_INSERT [dead_letters] OFF;
+-- binds: now, restore, id[0]
+
+-- move to table
+DELETE FROM [jobs] WHERE [id] = @p1;
+-- binds: id[0]
+
+-- claim of all groups
+SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [attempt]), CONVERT(nvarchar(max), [group]), CONVERT(nvarchar(34), [retry_after], 121), CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [group]), CONVERT(nvarchar(34), [retry_after], 121), CONVERT(nvarchar(max), [attempt]) FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] NOT IN (@p2, @p3) AND [retry_after] <= @p4 ORDER BY [retry_after], [id];
+-- binds: limit, except[0], except[1], now
+-- answers: id[0], attempt, group, retry_after, column[0], column[1], column[2], column[3]
