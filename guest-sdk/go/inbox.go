@@ -25,7 +25,7 @@
 // [RetryAfter], [Snooze], [Drop] and [DeadLetter] do as they say, and any other error
 // tries again after the subscription's backoff with the error's text as the reason.
 //
-// A guest handles one message at a time. Its globals live as long as the instance and
+// A guest handles one message at a time, or with package batch several in one call. Its globals live as long as the instance and
 // serve one message after the other, so that what is costly to prepare belongs into
 // [Init]. Package inboxtest runs handlers in ordinary Go tests.
 package inbox
@@ -47,6 +47,8 @@ var (
 func init() {
 	host.HandleMessage = handleMessage
 	host.Initialize = runInit
+	host.Settle = settle
+	host.ExplainPanic = explainPanic
 }
 
 // Handle registers the function that handles messages. Call it in an init function.

@@ -13,6 +13,9 @@ type Message struct {
 	payload []byte
 	loaded  bool
 	buffer  []byte // the memory of payload, kept from one message to the next
+
+	batch *host.Current // nil outside of a batch
+	index int32         // in its batch
 }
 
 // current is the one message that the host has given to this instance.
@@ -20,11 +23,28 @@ var current = Message{buffer: make([]byte, 0, 4096)}
 
 func (m *Message) reset() { *m = Message{buffer: m.buffer} }
 
+// Renew makes m message i of a batch, and Current the one that the host works on. They are for package
+// batch alone: no other has their parameter.
+func (m *Message) Renew(batch *host.Current, i int32) {
+	*m = Message{buffer: m.buffer, batch: batch, index: i}
+}
+
+// Current is described with [Message.Renew].
+func (m *Message) Current(batch *host.Current) { batch.Use(m.index) }
+
+// use makes the message the one that the host's functions are about.
+func (m *Message) use() {
+	if m.batch != nil {
+		m.batch.Use(m.index)
+	}
+}
+
 // Payload returns the payload's bytes, or in row mode the row as a JSON object; nil
 // where the column is NULL. The bytes are the handler's to read and change until it
 // returns; the next message overwrites them, so what is to last has to be copied.
 func (m *Message) Payload() []byte {
 	if !m.loaded {
+		m.use()
 		payload, exists := read("payload", m.buffer, host.Payload)
 		if m.buffer = payload; exists {
 			m.payload = payload
@@ -36,6 +56,7 @@ func (m *Message) Payload() []byte {
 
 // LookupHeader reads one header. A value that is not a string reads as its JSON text.
 func (m *Message) LookupHeader(name string) (value string, exists bool) {
+	m.use()
 	buf, exists := read("header", make([]byte, 0, 128), func(buf []byte) int32 { return host.Header(name, buf) })
 	return string(buf), exists
 }
@@ -47,7 +68,10 @@ func (m *Message) Header(name string) string {
 }
 
 // Attempt is the number of this delivery, 1 for the first; 0 where the table counts none.
-func (m *Message) Attempt() int { return int(host.Attempt()) }
+func (m *Message) Attempt() int {
+	m.use()
+	return int(host.Attempt())
+}
 
 // TimeLeft is how long the handler may go on before the host interrupts it.
 func (m *Message) TimeLeft() time.Duration { return duration(host.DeadlineMs()) }
@@ -67,6 +91,7 @@ type Meta struct {
 // Meta decodes the description of the delivery. That costs more than [Message.Header],
 // [Message.Attempt] and [Message.TimeLeft], which ask for one value each.
 func (m *Message) Meta() Meta {
+	m.use()
 	text, _ := read("meta", make([]byte, 0, 1024), host.Meta)
 	var wire struct {
 		Subscription string                     `json:"subscription"`

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	inbox "github.com/inbox-wasm/inbox-wasm/guest-sdk/go"
+	"github.com/inbox-wasm/inbox-wasm/guest-sdk/go/batch"
 	"github.com/inbox-wasm/inbox-wasm/guest-sdk/go/internal/host"
 )
 
@@ -101,11 +102,38 @@ type Line struct {
 // Deliver hands the message to the handler as the host would. A panic of the handler
 // goes through to the test.
 func (h *Host) Deliver(handle func(*inbox.Message) error, m Message) Result {
-	h.fake.message, h.fake.result = m, Result{}
 	inbox.Handle(handle)
+	return h.DeliverHandled(m)
+}
+
+// DeliverHandled hands the message to the handler that is registered.
+func (h *Host) DeliverHandled(m Message) Result {
+	h.fake.message, h.fake.result = m, Result{}
 	code := host.HandleMessage()
 	h.fake.result.Outcome = outcomes[code]
 	return h.fake.result
+}
+
+// DeliverBatch hands the messages to the handler in one call, as the host would for batch = n, and
+// returns what it did with each.
+func (h *Host) DeliverBatch(handle func([]*inbox.Message) error, messages ...Message) []Result {
+	h.fake.batch = make([]delivered, len(messages))
+	for i, m := range messages {
+		h.fake.batch[i].message = m
+	}
+	h.fake.at = 0
+	h.fake.load()
+	batch.Handle(handle)
+	code := host.HandleBatch(int32(len(messages)))
+	h.fake.store()
+	results := make([]Result, len(messages))
+	for i, d := range h.fake.batch {
+		if results[i] = d.result; d.result.Outcome == "" {
+			results[i].Outcome = outcomes[code]
+		}
+	}
+	h.fake.batch = nil
+	return results
 }
 
 // Init runs a function as [inbox.Init] would have it run and returns the reason for
@@ -125,7 +153,50 @@ type fake struct {
 	host    *Host
 	message Message
 	result  Result
+
+	batch []delivered // nil outside of a batch
+	at    int         // the current one
 }
+
+type delivered struct {
+	message Message
+	result  Result
+}
+
+// load makes the batch's current message the one that the functions are about, and store keeps what was
+// said about it.
+func (f *fake) load()  { f.message, f.result = f.batch[f.at].message, f.batch[f.at].result }
+func (f *fake) store() { f.batch[f.at].result = f.result }
+
+func (f *fake) Message(i int32) int32 {
+	switch {
+	case f.batch == nil:
+		return notAllowed
+	case i < 0 || int(i) >= len(f.batch):
+		return badArgument
+	}
+	f.store()
+	f.at = int(i)
+	f.load()
+	return 0
+}
+
+func (f *fake) Outcome(code int32) int32 {
+	outcome, known := outcomes[code]
+	switch {
+	case f.batch == nil:
+		return notAllowed
+	case !known:
+		return badArgument
+	}
+	f.result.Outcome = outcome
+	return 0
+}
+
+const (
+	badArgument int32 = -2
+	notAllowed  int32 = -3
+)
 
 // copyTo is how the contract hands a value over: whole or not at all, and its length.
 func copyTo(buf []byte, value []byte) int32 {

@@ -20,7 +20,35 @@ const Absent int32 = -1
 var (
 	HandleMessage func() int32
 	Initialize    func() int32
+	HandleBatch   func(count int32) int32 // set by package batch
 )
+
+// What package inbox does for package batch, set by the one for the other.
+var (
+	// Settle tells the host what an error says about the current message and returns its code.
+	Settle func(error) int32
+	// ExplainPanic is deferred to give a panic's value to the host.
+	ExplainPanic func()
+)
+
+// Current is the message of a batch that the host's functions are about.
+type Current struct {
+	// Select makes message i the host's current one. It is a field so that only a handler of batches
+	// imports the function.
+	Select func(i int32) int32
+	index  int32
+}
+
+// Use makes message i the current one, unless it is. The first is when a batch starts.
+func (c *Current) Use(i int32) {
+	if c.index == i {
+		return
+	}
+	if code := c.Select(i); code < 0 {
+		panic("inbox: the host refuses to go to another message of the batch")
+	}
+	c.index = i
+}
 
 // Functions is what a host offers, one method for each function of inbox_v1.
 type Functions interface {
@@ -36,6 +64,8 @@ type Functions interface {
 	Config(key string, buf []byte) int32
 	NowMs() int64
 	Random(buf []byte) int32
+	Message(i int32) int32
+	Outcome(code int32) int32
 }
 
 // Fake is the host of a native program, which package inboxtest sets. Nothing asks it on

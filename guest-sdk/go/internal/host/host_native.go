@@ -23,3 +23,5 @@ func LogEnabled(level int32) int32         { return fake().LogEnabled(level) }
 func Config(key string, buf []byte) int32  { return fake().Config(key, buf) }
 func NowMs() int64                         { return fake().NowMs() }
 func Random(buf []byte) int32              { return fake().Random(buf) }
+func Message(i int32) int32                { return fake().Message(i) }
+func Outcome(code int32) int32             { return fake().Outcome(code) }

@@ -53,6 +53,16 @@ func Attempt() int32
 //go:wasmimport inbox_v1 deadline_ms
 func DeadlineMs() int64
 
+// Message makes message i of a batch the current one.
+//
+//go:wasmimport inbox_v1 message
+func Message(i int32) int32
+
+// Outcome sets the outcome of a batch's current message.
+//
+//go:wasmimport inbox_v1 outcome
+func Outcome(code int32) int32
+
 // SetRetryAfter sets the delay for the outcomes RetryAfter and Snooze.
 //
 //go:wasmimport inbox_v1 retry_after
