@@ -57,9 +57,10 @@ func (r *RowLock) settle(ctx context.Context, h *hold, rows []*Settlement) Answe
 		return Answer{State: Unknown, Err: fmt.Errorf("commit rows of %s: %w", r.table, err)}
 	}
 	h.end(failure != store.Unanswered && h.tx.Rollback() == nil)
-	if h.rows > 1 {
+	switch {
+	case h.rows > 1:
 		r.alone.Store(int64(h.rows))
-	} else {
+	case failure == store.Refused:
 		r.leaveOutRefused(now, rows)
 	}
 	return Answer{State: RolledBack, Err: fmt.Errorf("settle rows of %s: %w", r.table, err)}

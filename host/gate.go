@@ -73,6 +73,13 @@ func (g *gate) leave(polled, full bool, pause time.Duration) {
 	g.waiting.Signal()
 }
 
+// rest lets nobody claim before the pause is over, unless another claim comes back full.
+func (g *gate) rest(pause time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.full, g.next = false, time.Now().Add(pause)
+}
+
 // close sends every thread home.
 func (g *gate) close() {
 	g.mu.Lock()

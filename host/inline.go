@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -187,6 +188,19 @@ func (r *inline) handle(ctx context.Context, t *thread, rows []*forms.Delivery) 
 	}
 	runtime.UnlockOSThread()
 	r.settle(b, verdicts)
+	if r.sub.handler.Table.FIFO {
+		r.freed(verdicts)
+	}
+}
+
+// freed wakes the thread that polls, since the end of a group's head frees the row behind it. A head that
+// keeps its place waits for the poll, or it would spin.
+func (r *inline) freed(verdicts []verdict) {
+	if slices.ContainsFunc(verdicts, func(v verdict) bool { return v.outcome != retried }) {
+		signal(r.sub.wake)
+	} else {
+		r.gate.rest(r.sub.pause())
+	}
 }
 
 // together is how many of the next rows share a call.
