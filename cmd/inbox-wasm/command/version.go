@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"fmt"
@@ -9,7 +9,8 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/abi"
 )
 
-// release is the version that a release build sets with -ldflags "-X main.release=..".
+// release is the version that a release build sets with -ldflags
+// "-X github.com/inbox-wasm/inbox-wasm/cmd/inbox-wasm/command.release=..".
 var release = "dev"
 
 type versions struct {

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -87,7 +87,7 @@ func (f *folder) run(stdin string, args ...string) result {
 
 func invoke(stdin string, args ...string) result {
 	var stdout, stderr bytes.Buffer
-	code := run(args, strings.NewReader(stdin), &stdout, &stderr)
+	code := Main(args, strings.NewReader(stdin), &stdout, &stderr)
 	return result{code, stdout.String(), stderr.String()}
 }
 

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -40,7 +40,7 @@ With --apply, create the tables that are missing; one that exists is never chang
 }
 
 func (p *program) printSchema(cfg *config.Config) error {
-	d, err := databases.Find(databases.Builtin(), cfg.Database.URL.Reveal())
+	d, err := databases.Find(p.databases, cfg.Database.URL.Reveal())
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (p *program) printSchema(cfg *config.Config) error {
 }
 
 func (p *program) applySchema(ctx context.Context, cfg *config.Config) (err error) {
-	s, err := host.Connect(ctx, cfg, databases.Builtin())
+	s, err := host.Connect(ctx, cfg, p.databases)
 	if err != nil {
 		return err
 	}

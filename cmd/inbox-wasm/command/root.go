@@ -1,4 +1,6 @@
-package main
+// Package command is the program inbox-wasm as a function, one file a command. A team whose queue lives
+// in a database of its own calls it from a main of its own.
+package command
 
 import (
 	"encoding/json"
@@ -7,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -14,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/inbox-wasm/inbox-wasm/dialect/databases"
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 )
 
@@ -36,12 +40,18 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	configPath     string
+	databases      []databases.Database
+	schemes        []string // of the databases that do not come with the program
 	json           bool
 }
 
-// run is the program as a function, so that tests can call it.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := &program{stdin: stdin, stdout: stdout, stderr: stderr}
+// Main runs the program with its arguments and gives its exit code. A program with databases of its own
+// names them; where one of them has a scheme of those that come with the program, it takes their place.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, own ...databases.Database) int {
+	p := &program{stdin: stdin, stdout: stdout, stderr: stderr, databases: slices.Concat(own, databases.Builtin())}
+	for _, d := range own {
+		p.schemes = append(p.schemes, d.Schemes...)
+	}
 	root := p.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -106,7 +116,7 @@ func (p *program) withJSON(c *cobra.Command) *cobra.Command {
 }
 
 func (p *program) load() (*config.Config, error) {
-	cfg, err := config.Load(p.configPath, os.LookupEnv)
+	cfg, err := config.Load(p.configPath, os.LookupEnv, p.schemes...)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w; name the file with -c, or start one as the README shows", err)
 	}

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -38,7 +38,7 @@ func (p *program) runServe(ctx context.Context, untilEmpty bool) (err error) {
 	stop, abort, release := signals(ctx)
 	defer release()
 	log := p.logger(cfg.Runtime)
-	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, UntilEmpty: untilEmpty})
+	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty})
 	if err != nil {
 		return err
 	}

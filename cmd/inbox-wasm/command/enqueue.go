@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bufio"
@@ -16,7 +16,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
-	"github.com/inbox-wasm/inbox-wasm/dialect/databases"
 	"github.com/inbox-wasm/inbox-wasm/forms"
 	"github.com/inbox-wasm/inbox-wasm/host"
 	"github.com/inbox-wasm/inbox-wasm/host/config"
@@ -94,7 +93,7 @@ func (p *program) runEnqueue(ctx context.Context, key string, f *enqueueFlags) (
 		return err
 	}
 	defer func() { err = errors.Join(err, source.close()) }()
-	s, err := host.Connect(ctx, cfg, databases.Builtin())
+	s, err := host.Connect(ctx, cfg, p.databases)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -61,7 +61,7 @@ func (p *program) runCheck(ctx context.Context, sql bool) (err error) {
 	if err != nil {
 		return err
 	}
-	service, err := host.Open(ctx, host.Options{Config: cfg, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	service, err := host.Open(ctx, host.Options{Config: cfg, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Databases: p.databases})
 	if err != nil {
 		return err
 	}
