@@ -91,6 +91,7 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 		}
 	}
 	c.warnIndex(ctx, s, h.Table, t)
+	c.warnCrash(h, form)
 	return form
 }
 

@@ -43,3 +43,13 @@ func (c *checker) connections(subscriptions []*subscription) chan struct{} {
 	}
 	return rest
 }
+
+// warnCrash warns of a cap that does not hold against rows that kill their process (decision 8).
+func (c *checker) warnCrash(h *config.Handler, form forms.Form) {
+	if _, ok := form.(forms.Connected); !ok || h.MaxAttempts == 0 {
+		return
+	}
+	c.warnings = append(c.warnings, config.Problem{File: c.config.Path, Line: h.LineOf("max_attempts"), Key: path("handlers", h.Name, "max_attempts"),
+		What:   "counts no crash: in the row lock form an attempt is counted by its outcome",
+		Remedy: "give the table a locked_until column where a row may end the process that handles it"})
+}

@@ -74,6 +74,9 @@ func TestRowLockOutcomes(t *testing.T) {
 func TestRowLockBuriesARowAboveItsCap(t *testing.T) {
 	eachLocked(t, func(t *testing.T, db testdb.Database) {
 		b := open(t, db, lockTables+handler(t, "work", "jobs", "max_attempts = 3\ndead_letter = \"dead\""), untilEmpty)
+		if text := fmt.Sprint(b.Warnings()); !strings.Contains(text, "handlers.work.max_attempts: counts no crash") {
+			t.Errorf("the warnings are %s", text)
+		}
 		b.enqueue("jobs", "work", "trap")
 		b.script("UPDATE jobs SET attempt = 4")
 		b.drain()
