@@ -69,6 +69,9 @@ type Grammar struct {
 	// StoredKey renders a column of a key so that the driver answers what the database keeps; nil where
 	// it always does.
 	StoredKey func(c Column, column string) string
+	// BoundKey renders a bound column of a key so that it is compared as its column is; nil where a
+	// value always is.
+	BoundKey func(placeholder string, c Column) string
 	// Typed renders a bound value so that it meets its column: with its type, or cut to the length
 	// that the column takes.
 	Typed func(placeholder string, c Column) string
@@ -102,6 +105,14 @@ func (g *Grammar) IDs(t *Table, qualifier string) string {
 		names[i] = qualifier + g.Quote(name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// boundKey renders a bound column of a key.
+func (g *Grammar) boundKey(placeholder string, c Column) string {
+	if g.BoundKey == nil {
+		return placeholder
+	}
+	return g.BoundKey(placeholder, c)
 }
 
 // AnswerIDs lists the key's columns for an answer.

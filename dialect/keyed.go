@@ -29,8 +29,8 @@ type RowLock interface {
 // KeyIs is the condition that a row has the bound key.
 func (g *Grammar) KeyIs(b *Builder, t *Table) string {
 	terms := make([]string, len(t.ID))
-	for i, name := range t.ID {
-		terms[i] = g.Quote(name) + " = " + b.BindPart(ID, i)
+	for i, c := range t.IDColumns() {
+		terms[i] = g.Quote(c.Name) + " = " + g.boundKey(b.BindPart(ID, i), c)
 	}
 	return strings.Join(terms, " AND ")
 }

@@ -23,12 +23,12 @@ type Listed struct {
 func (l *Listed) item(t *Table) (string, []Param) {
 	params := make([]Param, len(t.ID))
 	marks := make([]string, len(t.ID))
-	for i := range t.ID {
+	for i, c := range t.IDColumns() {
 		params[i] = Param{ID, i}
-		marks[i] = "?"
+		marks[i] = l.boundKey("?", c)
 	}
 	if len(marks) == 1 {
-		return "?", params
+		return marks[0], params
 	}
 	return "(" + strings.Join(marks, ", ") + ")", params
 }

@@ -3,6 +3,7 @@ package forms_test
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -59,11 +60,11 @@ d date other 0 0 null`,
 			"CREATE TABLE jobs (id bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, b1 tinyint, s smallint unsigned NOT NULL, i int, u bigint unsigned, " +
 				"t text, v varchar(20), b varbinary(16), z datetime, z6 datetime(6), p3 timestamp(3) NULL, n decimal(10,2), " +
 				"g int GENERATED ALWAYS AS (s + 1) STORED, `Q``q` text, d date, `bit` bit(3))",
-			`id bigint(20) integer 9223372036854775807 0
-b1 tinyint(4) integer 127 0 null
-s smallint(5) unsigned integer 65535 0
-i int(11) integer 2147483647 0 null
-u bigint(20) unsigned integer 9223372036854775807 0 null
+			`id bigint integer 9223372036854775807 0
+b1 tinyint integer 127 0 null
+s smallint unsigned integer 65535 0
+i int integer 2147483647 0 null
+u bigint unsigned integer 9223372036854775807 0 null
 t text text 0 0 null
 v varchar(20) text 0 0 null
 b varbinary(16) bytes 0 0 null
@@ -71,7 +72,7 @@ z datetime time 0 0 null
 z6 datetime(6) time 0 6 null
 p3 timestamp(3) time 0 3 null
 n decimal(10,2) number 0 0 null
-g int(11) integer 2147483647 0 null generated
+g int integer 2147483647 0 null generated
 Q` + "`" + `q text text 0 0 null
 d date other 0 0 null
 bit bit(3) other 0 0 null`,
@@ -102,7 +103,9 @@ Q"q TEXT text 0 6 null`,
 			describe(t, s, table)
 			var lines []string
 			for _, c := range table.Columns {
-				line := c.Name + " " + c.Type + " " + c.Kind.String() + " " + number(c.Max) + " " + number(int64(c.Precision))
+				// MariaDB says how wide a number is shown, MySQL does not.
+				typeName := regexp.MustCompile(`int\(\d+\)`).ReplaceAllString(c.Type, "int")
+				line := c.Name + " " + typeName + " " + c.Kind.String() + " " + number(c.Max) + " " + number(int64(c.Precision))
 				if c.Nullable {
 					line += " null"
 				}

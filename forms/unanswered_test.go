@@ -146,8 +146,7 @@ func TestSessionKilledWhileSettling(t *testing.T) {
 			"SELECT pg_terminate_backend(%)",
 		},
 		"mariadb": {
-			"SELECT CAST(t.trx_mysql_thread_id AS CHAR) FROM information_schema.innodb_trx t JOIN information_schema.processlist p " +
-				"ON p.id = t.trx_mysql_thread_id WHERE t.trx_state = 'LOCK WAIT' AND p.db = DATABASE()",
+			"SELECT CAST(id AS CHAR) FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'INSERT INTO `dead_letters`%SELECT%'",
 			"KILL %",
 		},
 	}

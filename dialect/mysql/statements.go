@@ -36,6 +36,7 @@ func New() Dialect {
 				return column + " IS NULL, " + column
 			},
 			Text:     func(expression string) string { return "CAST(" + expression + " AS CHAR)" },
+			BoundKey: boundKey,
 			Typed:    fit,
 			Override: func(*dialect.Table) string { return "" },
 			Clock:    "UTC_TIMESTAMP(6)",
@@ -50,6 +51,20 @@ func New() Dialect {
 
 func quote(identifier string) string {
 	return "`" + strings.ReplaceAll(identifier, "`", "``") + "`"
+}
+
+// boundKey has numbers that travel as text compared as what they are: MySQL compares a text in a list
+// of keys with a number as two floating-point numbers.
+func boundKey(placeholder string, c dialect.Column) string {
+	switch name, rest, _ := strings.Cut(c.Type, "("); {
+	case name == "decimal":
+		size, _, _ := strings.Cut(rest, ")")
+		return "CAST(" + placeholder + " AS DECIMAL(" + size + "))"
+	case c.Kind == dialect.Integer && strings.Contains(c.Type, "unsigned"):
+		return "CAST(" + placeholder + " AS UNSIGNED)"
+	default:
+		return placeholder
+	}
 }
 
 // fit cuts a text to the length of its column, in characters; a strict session refuses longer ones.
