@@ -50,15 +50,27 @@ func (s *Store) Dialect() dialect.Dialect { return s.config.Dialect }
 
 // Begin implements [store.Store].
 func (s *Store) Begin(ctx context.Context) (store.Tx, error) {
-	tx, err := s.config.DB.BeginTx(ctx, nil)
+	held, err := s.hold(ctx)
 	if err != nil {
-		return nil, unsent{err}
+		return nil, err
 	}
-	return &transaction{conn: conn{tx}, tx: tx}, nil
+	tx, err := held.Begin(ctx)
+	if err != nil {
+		return nil, errors.Join(err, held.Release())
+	}
+	return &owned{tx, held}, nil
 }
 
 // Hold implements [store.Store].
 func (s *Store) Hold(ctx context.Context) (store.Session, error) {
+	held, err := s.hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return held, nil
+}
+
+func (s *Store) hold(ctx context.Context) (*session, error) {
 	held, err := s.config.DB.Conn(ctx)
 	if err != nil {
 		return nil, unsent{err}
@@ -217,11 +229,11 @@ type session struct {
 
 // Begin implements [store.Session].
 func (s *session) Begin(ctx context.Context) (store.Tx, error) {
-	tx, err := s.held.BeginTx(ctx, nil)
+	w, err := s.BeginWork(ctx, store.TxOptions{})
 	if err != nil {
 		return nil, unsent{err}
 	}
-	return &transaction{conn: conn{tx}, tx: tx}, nil
+	return w, nil
 }
 
 // Release implements [store.Session].
@@ -236,18 +248,33 @@ func (s *session) Close() error {
 	return err
 }
 
-type transaction struct {
-	conn
-	tx *sql.Tx
+// owned is a transaction on a connection that goes back to the pool with it.
+type owned struct {
+	store.Tx
+	held *session
 }
 
 // Commit implements [store.Tx].
-func (t *transaction) Commit(context.Context) error { return t.tx.Commit() }
+func (o *owned) Commit(ctx context.Context) error { return o.release(o.Tx.Commit(ctx)) }
 
 // Rollback implements [store.Tx].
-func (t *transaction) Rollback() error {
-	if err := t.tx.Rollback(); !errors.Is(err, sql.ErrTxDone) {
+func (o *owned) Rollback() error {
+	if o.held == nil {
+		return nil
+	}
+	return o.release(o.Tx.Rollback())
+}
+
+// release gives the connection back, or closes it where nobody knows what it still holds.
+func (o *owned) release(err error) error {
+	held := o.held
+	o.held = nil
+	if err != nil {
+		// What is known of the transaction is in its own error, which no other may join.
+		if closing := held.Close(); closing != nil {
+			return fmt.Errorf("%w (and its connection did not close: %v)", err, closing)
+		}
 		return err
 	}
-	return nil
+	return held.Release()
 }

@@ -53,13 +53,20 @@ func (w *work) CommitWith(ctx context.Context, last ...store.Step) error {
 	if err := w.run(ctx, last); err != nil {
 		return &store.Uncommitted{Err: err}
 	}
-	w.open = false
 	_, err := w.held.ExecContext(ctx, "COMMIT")
+	w.open = err != nil
 	return err
 }
 
-// Commit implements [store.Tx].
-func (w *work) Commit(ctx context.Context) error { return w.CommitWith(ctx) }
+// Commit implements [store.Tx]. A commit that fails is rolled back; where that fails too, the session
+// is broken, and its next statement says so.
+func (w *work) Commit(ctx context.Context) error {
+	err := w.CommitWith(ctx)
+	if err != nil && w.Rollback() != nil {
+		w.open = false
+	}
+	return err
+}
 
 // rollbackTimeout bounds the wait for a server that does not answer.
 const rollbackTimeout = 5 * time.Second
