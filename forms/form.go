@@ -120,7 +120,8 @@ func (s *source) Waiting(ctx context.Context) (Waiting, error) {
 	return w, nil
 }
 
-// Skew is how far the database's clock is ahead of the host's, give or take half a round trip.
+// Skew is how far the database's clock is ahead of the host's, as far as that is certain: what the time of
+// the question itself could explain is left out.
 func Skew(ctx context.Context, s store.Store, now func() time.Time) (time.Duration, error) {
 	statement := s.Dialect().Clock()
 	var seconds float64
@@ -132,8 +133,15 @@ func Skew(ctx context.Context, s store.Store, now func() time.Time) (time.Durati
 	if err != nil {
 		return 0, fmt.Errorf("read the database's clock: %w", err)
 	}
-	half := now().Sub(before) / 2
-	return time.UnixMicro(int64(seconds * 1e6)).Sub(before.Add(half)), nil
+	after := now()
+	switch database := time.UnixMicro(int64(seconds * 1e6)); {
+	case database.After(after):
+		return database.Sub(after), nil
+	case database.Before(before):
+		return database.Sub(before), nil
+	default:
+		return 0, nil
+	}
 }
 
 // New is the form that a table takes: the advisory lock form where it has a lock key, the lease form
