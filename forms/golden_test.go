@@ -31,6 +31,7 @@ func TestGoldens(t *testing.T) {
 			dialect.Attempt, dialect.Error)}},
 		{"grouped", leased()},
 		{"every-role", everyRole()},
+		{"row-mode", &dialect.Table{Name: "jobs", ID: []string{"id"}, Roles: roles(dialect.LockedUntil, dialect.Group, dialect.Attempt, dialect.Headers)}},
 		{"fifo", &dialect.Table{Name: "jobs", ID: []string{"id"}, FIFO: true, Roles: roles(dialect.Group, dialect.RetryAfter,
 			dialect.ProcessedAt, dialect.LockedUntil, dialect.Payload)}},
 		{"two-keys", &dialect.Table{Name: `My "Jobs"`, ID: []string{"tenant", "order"}, Roles: map[dialect.Role]string{
