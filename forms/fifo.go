@@ -16,6 +16,9 @@ type fifo struct {
 	firstGroups, nextGroups dialect.Statement
 	lock, unlock            *dialect.Statement
 
+	// resting are the groups whose head was given back at once.
+	resting resting
+
 	mu sync.Mutex
 	// inWork are the groups that this process knows to have a row in work.
 	inWork map[string]bool
@@ -62,7 +65,7 @@ func (f *fifo) groups(ctx context.Context, w writer, limit int) ([]string, error
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.source.options.AllGroups {
-		if group := f.source.options.Group; !f.inWork[group] {
+		if group := f.source.options.Group; f.free(group) {
 			return []string{group}, nil
 		}
 		return nil, nil
@@ -82,7 +85,7 @@ func (f *fifo) groups(ctx context.Context, w writer, limit int) ([]string, error
 			seen++
 			if len(groups) < limit {
 				f.cursor, f.first = string(v[0]), false
-				if string(v[1]) == "1" && !f.inWork[f.cursor] {
+				if string(v[1]) == "1" && f.free(f.cursor) {
 					groups = append(groups, f.cursor)
 				}
 			}
@@ -99,6 +102,20 @@ func (f *fifo) groups(ctx context.Context, w writer, limit int) ([]string, error
 		}
 	}
 	return groups, nil
+}
+
+// free reports whether this process knows nothing against a claim of the group.
+func (f *fifo) free(group string) bool {
+	return !f.inWork[group] && !f.resting.has(group, f.source.options.Now())
+}
+
+// settled lets the groups rest whose heads are given back at once.
+func (f *fifo) settled(rows []*Settlement) {
+	for _, row := range rows {
+		if row.Change == Return && row.Until.IsZero() && !row.Uncount && f.source.options.Rest > 0 {
+			f.resting.add(row.Delivery.Group, f.source.options.Now().Add(f.source.options.Rest))
+		}
+	}
 }
 
 // claimHeads takes the heads of groups that have no row in work, at most limit of them. The lock of a

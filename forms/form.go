@@ -56,6 +56,9 @@ type Options struct {
 	Level dialect.Level
 	// Backoff is how long this process leaves a row alone whose settlement was refused; nil is a second.
 	Backoff func(*Delivery) time.Duration
+	// Rest is how long this process leaves a FIFO group alone whose head was given back at once: the
+	// head keeps its place, and would be claimed again and again.
+	Rest time.Duration
 	// Lock and Unlock are a user's own statements in the place of the dialect's, both or neither, for
 	// the advisory lock form; Sessions is how many of them may hold such a lock at a time.
 	Lock, Unlock string
@@ -147,6 +150,9 @@ func Skew(ctx context.Context, s store.Store, now func() time.Time) (time.Durati
 // New is the form that a table takes: the advisory lock form where it has a lock key, the lease form
 // where a column plays locked_until, and otherwise the row lock form. It fails where the database has no such form.
 func New(s store.Store, o Options) (Form, error) {
+	if _, ok := s.Dialect().(dialect.Rows); !ok && !o.Table.Has(dialect.Payload) {
+		return nil, fmt.Errorf("table %s: %s has no row mode, which a table without a payload takes", o.Table, s.Dialect().Name())
+	}
 	if o.Table.Key != nil {
 		return NewAdvisory(s, o)
 	}

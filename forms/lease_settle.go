@@ -19,6 +19,9 @@ const maxGroup = 512
 // whose statement fails is settled again row by row, so that one bad row fails alone.
 func (l *Lease) Settle(ctx context.Context, settlements []*Settlement) []Answer {
 	now := l.options.Now()
+	if l.fifo != nil {
+		l.fifo.settled(settlements)
+	}
 	return l.each(ctx, settlements, work{
 		doing: "settle",
 		refuse: func(row *Settlement) error {

@@ -40,3 +40,10 @@ func (r *resting) collect(now time.Time, set map[string]bool) {
 		}
 	}
 }
+
+// has reports whether a key rests at that time.
+func (r *resting) has(name string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.names[name].After(now)
+}

@@ -45,6 +45,9 @@ func (r *RowLock) settle(ctx context.Context, h *hold, rows []*Settlement) Answe
 	now := r.options.Now()
 	err := h.tx.CommitWith(ctx, r.steps(now, rows)...)
 	if err == nil {
+		if r.fifo != nil {
+			r.fifo.settled(rows)
+		}
 		h.end(true)
 		r.leaveOutReturned(now, rows)
 		return Answer{}

@@ -88,19 +88,28 @@ func (p *policy) returned(d *forms.Delivery, r *engine.Result) (forms.Settlement
 // thread busy for nothing nor keep the rows behind it from their turn. Without a retry_after column it
 // is left out for its backoff.
 func (p *policy) again(d *forms.Delivery, uncounted bool) time.Time {
+	rest := p.now().Add(restFor(p.handler))
 	switch {
 	case p.handler.Table.FIFO:
-		return time.Time{} // the head of a group keeps its place
+		p.rest(rest)
+		return time.Time{} // the head of a group keeps its place; its form lets the group rest
 	case p.handler.Table.RetryAfter == "":
 		return p.now().Add(p.backoff(d))
 	case d.Attempt == 1 && !uncounted:
 		return p.now()
 	default:
-		until := p.now().Add(min(p.handler.PollInterval, maxPause))
-		for last := p.resting.Load(); until.UnixNano() > last && !p.resting.CompareAndSwap(last, until.UnixNano()); {
-			last = p.resting.Load()
-		}
-		return until
+		p.rest(rest)
+		return rest
+	}
+}
+
+// restFor is how long a row rests that would be handled again and again.
+func restFor(h *config.Handler) time.Duration { return min(h.PollInterval, maxPause) }
+
+// rest remembers that a row rests until then.
+func (p *policy) rest(until time.Time) {
+	for last := p.resting.Load(); until.UnixNano() > last && !p.resting.CompareAndSwap(last, until.UnixNano()); {
+		last = p.resting.Load()
 	}
 }
 
