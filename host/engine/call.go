@@ -34,6 +34,8 @@ type call struct {
 	headersErr  error
 	meta        []byte
 
+	result []byte // the last one of a function with a side effect, nil where there is none
+
 	budget  int64 // of log bytes left
 	dropped int64 // log lines over the budget
 
@@ -87,6 +89,7 @@ func (c *call) restart(m *Message, batch []*Message, n int) {
 	c.spoken = slices.Grow(c.spoken[:0], n)[:n]
 	c.batch = batch
 	c.turnTo(m, 0)
+	c.result = nil
 	c.budget, c.dropped = LogBudget*int64(n), 0
 }
 

@@ -24,7 +24,7 @@ func (p *parsed) exports() exports {
 
 // check refuses a module that could not run here, before anything is compiled. The WASI functions are checked
 // by name when WASI is offered, by instantiateWASI.
-func check(path string, wasm []byte, limit uint64) (*parsed, error) {
+func check(path string, wasm []byte, limit uint64, allowed []string) (*parsed, error) {
 	if err := checkPreamble(path, wasm); err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func check(path string, wasm []byte, limit uint64) (*parsed, error) {
 	if err != nil {
 		return nil, &LoadError{Path: path, What: "is not a valid WebAssembly module: " + err.Error(), Remedy: "check that the build finished and the file is whole"}
 	}
-	for _, step := range []func(string, *parsed) error{checkImports, checkEntry, checkMemoryExport, checkTables} {
+	for _, step := range []func(string, *parsed) error{checkImports, allowedOnly(allowed), checkEntry, checkMemoryExport, checkTables} {
 		if err := step(path, p); err != nil {
 			return nil, err
 		}
@@ -95,6 +95,26 @@ func checkImports(path string, p *parsed) error {
 		return &LoadError{Path: path, What: "imports " + unsupported[0] + ", which is not yet supported", Remedy: "build the handler without it"}
 	}
 	return &LoadError{Path: path, What: "imports " + strings.Join(unsupported, ", ") + ", which are not yet supported", Remedy: "build the handler without them"}
+}
+
+// allowedOnly refuses what the handler does not allow, before the guest finds out in the middle of its work.
+// The function result is harmless by itself.
+func allowedOnly(allowed []string) func(string, *parsed) error {
+	return func(path string, p *parsed) error {
+		for _, i := range p.imports {
+			f, _ := abi.Lookup(i.name)
+			if i.module != abi.Module || f.Mode != abi.SideEffect || i.name == "result" || slices.Contains(allowed, i.name) {
+				continue
+			}
+			return &LoadError{Path: path, What: "imports " + abi.Module + "." + i.name + ", which its handler does not allow", Remedy: allowRemedy[i.name]}
+		}
+		return nil
+	}
+}
+
+// allowRemedy says what to write to allow a function.
+var allowRemedy = map[string]string{
+	"db": `write transactional = true and allow = { db = "tx" } in the handler's section, or build the handler without it`,
 }
 
 // foreignRemedy knows the import modules that common toolchains leave behind.

@@ -35,6 +35,8 @@ var offered = map[string]hostFunction{
 	"config":      config,
 	"now_ms":      nowMS,
 	"random":      random,
+	"db":          db,
+	"result":      result,
 }
 
 // instantiateHost offers the contract's functions to the modules of a runtime.

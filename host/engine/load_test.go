@@ -68,9 +68,11 @@ func TestRefusals(t *testing.T) {
 		"negative limit":     {wat: `(module ` + good + `)`, limit: -1, want: "has a memory limit of -1 bytes"},
 
 		"db": {wat: `(module (import "inbox_v1" "db" (func (param i32 i32 i32 i32 i32) (result i32))) ` + good + `)`,
-			want: "imports inbox_v1.db, which is not yet supported: build the handler without it"},
+			want: "imports inbox_v1.db, which its handler does not allow: write transactional = true and allow = { db = \"tx\" }"},
 		"http and result": {wat: `(module (import "inbox_v1" "http" (func (param i32 i32) (result i32))) (import "inbox_v1" "result" (func (param i32 i32) (result i32))) ` + good + `)`,
-			want: "imports inbox_v1.http, inbox_v1.result, which are not yet supported"},
+			want: "imports inbox_v1.http, which is not yet supported"},
+		"http and publish": {wat: `(module (import "inbox_v1" "http" (func (param i32 i32) (result i32))) (import "inbox_v1" "publish" (func (param i32 i32 i32 i32) (result i32))) ` + good + `)`,
+			want: "imports inbox_v1.http, inbox_v1.publish, which are not yet supported"},
 		"a slip": {wat: `(module (import "inbox_v1" "pay_load" (func (param i32 i32) (result i32))) ` + good + `)`,
 			want: "imports inbox_v1.pay_load, which this host does not have: did you mean payload?"},
 		"unlike anything": {wat: `(module (import "inbox_v1" "frobnicate_widget" (func)) ` + good + `)`,
@@ -189,7 +191,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("\x00asm\x01\x00\x00\x00\x05\x03\x01\x04\x01"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		// Whatever the bytes, an answer and no panic; what passes is fit to be asked everything.
-		if p, err := check("fuzz", b, 1<<32); err == nil {
+		if p, err := check("fuzz", b, 1<<32, nil); err == nil {
 			p.info("fuzz", contentHash{}, len(b), 0)
 			p.exports()
 			again, err := parse(boundTables(b, p.tables))

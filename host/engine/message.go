@@ -17,4 +17,6 @@ type Message struct {
 	Headers         []byte        // the text of a JSON object, or nil
 	Payload         []byte        // nil for NULL
 	Timeout         time.Duration // 0 or less is no deadline; the first message's is that of its batch
+	// Statements runs what the guest asks of the database, nil where its handler allows none.
+	Statements Statements
 }

@@ -15,6 +15,8 @@ type Limits struct {
 	// Memory is the most that an instance's linear memory may grow to, in bytes, rounded down to pages of
 	// 64 KiB. 0 leaves it at what WebAssembly itself allows, 4 GiB.
 	Memory int64
+	// Allowed names the functions with a side effect that the handler may import, such as "db".
+	Allowed []string
 }
 
 // Info describes a loaded module.
@@ -58,7 +60,7 @@ func (e *Engine) LoadBytes(ctx context.Context, name string, wasm []byte, l Limi
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := check(name, wasm, limit)
+	parsed, err := check(name, wasm, limit, l.Allowed)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,8 +63,13 @@ func probeModule() (source string, names []string) {
 func newProbe(t testing.TB, s Settings) *probe {
 	t.Helper()
 	source, names := probeModule()
-	m := load(t, newEngine(t, Options{}), "probe", testwasm.WAT(t, source), Limits{})
-	return &probe{t: t, instance: instance(t, m, s), names: names, message: &Message{}}
+	m := load(t, newEngine(t, Options{}), "probe", testwasm.WAT(t, source), Limits{Allowed: []string{"db"}})
+	return &probe{t: t, instance: instance(t, m, s), names: names, message: &Message{Statements: echo}}
+}
+
+// echo answers a statement with itself.
+func echo(_ context.Context, _ int32, sql string, _ []byte) ([]byte, abi.Errno) {
+	return []byte(sql), 0
 }
 
 // call returns the function's result, and the call's.
