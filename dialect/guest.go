@@ -1,0 +1,113 @@
+package dialect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Guests is a dialect that tells which statements of a handler's guest a delivery's transaction can carry.
+type Guests interface {
+	Dialect
+	GuestRules() *GuestRules
+}
+
+// GuestRules say how a database reads a statement, and which ones a guest may run in the transaction that
+// carries its delivery. A statement that could end the transaction, start one in it, commit implicitly, or
+// leave something in the session would break the promise of the form. So the rules list what may run, by its
+// first word, instead of what may not.
+//
+// They guard the delivery against mistakes. They are no boundary against a guest that means harm: that is the
+// database's user.
+type GuestRules struct {
+	// Verbs are the words, in upper case, that a statement may start with.
+	Verbs []string
+	// Refused are names, in lower case, that may not stand in a statement, quoted or not: functions that
+	// touch what the queue's session holds.
+	Refused []string
+	// What the database's grammar has beside '..', ".." and -- and /* comments.
+	Backslashes   bool // escape in strings
+	DoubleStrings bool // ".." is a string and not a name
+	Backticks     bool // `..` is a name
+	Brackets      bool // [..] is a name
+	Hashes        bool // # starts a comment, and -- only before a space
+	Dollars       bool // $tag$..$tag$ is a string
+	Nested        bool // comments nest
+	Escapes       bool // E'..' is a string with backslashes, and U&".." a name
+	Conditional   bool // /*! ..*/ is no comment
+}
+
+// GuestStatement is what is to be known of a statement of a guest.
+type GuestStatement struct {
+	SQL  string
+	Verb string
+	// Returns says that a word RETURNING stands in the statement.
+	Returns bool
+	// Marks is how many question marks stand for arguments.
+	Marks int
+}
+
+// Answers reports whether the statement answers rows.
+func (s *GuestStatement) Answers() bool {
+	return s.Returns || !slices.Contains([]string{"INSERT", "UPDATE", "DELETE", "REPLACE"}, s.Verb)
+}
+
+// Check reads a statement, or says why a guest may not run it.
+func (r *GuestRules) Check(sql string) (GuestStatement, error) {
+	s := GuestStatement{SQL: sql}
+	if strings.IndexByte(sql, 0) >= 0 {
+		return s, errNUL // for some servers the text ends there
+	}
+	ended := false
+	for rest := sql; ; {
+		t, err := r.next(rest)
+		if err != nil {
+			return s, err
+		}
+		if t.kind == tokenEnd {
+			break
+		}
+		rest = rest[t.end:]
+		if t.kind == tokenMark && t.text == ";" {
+			ended = true
+			continue
+		}
+		if ended {
+			return s, fmt.Errorf("one statement a call: something follows the semicolon")
+		}
+		if err := r.admit(&s, t); err != nil {
+			return s, err
+		}
+	}
+	if s.Verb == "" {
+		return s, fmt.Errorf("the statement is empty")
+	}
+	return s, nil
+}
+
+// admit takes one token into account.
+func (r *GuestRules) admit(s *GuestStatement, t token) error {
+	switch t.kind {
+	case tokenWord, tokenName:
+		if name := strings.ToLower(t.text); slices.Contains(r.Refused, name) {
+			return fmt.Errorf("%s may not be used in a delivery's transaction: it touches what the queue's own session holds", name)
+		}
+	case tokenMark:
+		if t.text == "?" {
+			s.Marks++
+		}
+	}
+	word := strings.ToUpper(t.text)
+	switch {
+	case s.Verb == "" && t.kind == tokenMark && t.text == "(":
+		return nil
+	case s.Verb == "" && (t.kind != tokenWord || !slices.Contains(r.Verbs, word)):
+		return fmt.Errorf("a delivery's transaction runs statements that start with %s, and this one starts with %s",
+			strings.Join(r.Verbs, ", "), word)
+	case s.Verb == "":
+		s.Verb = word
+	case t.kind == tokenWord && word == "RETURNING":
+		s.Returns = true
+	}
+	return nil
+}

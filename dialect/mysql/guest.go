@@ -1,0 +1,15 @@
+package mysql
+
+import "github.com/inbox-wasm/inbox-wasm/dialect"
+
+var _ dialect.Guests = Dialect{}
+
+// GuestRules implements [dialect.Guests]. Statements that make or change tables commit implicitly (MySQL
+// reference manual, section 15.3.3), and a procedure may commit, so neither can run.
+func (Dialect) GuestRules() *dialect.GuestRules { return guestRules }
+
+var guestRules = &dialect.GuestRules{
+	Verbs:       []string{"SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES", "TABLE", "EXPLAIN", "SHOW"},
+	Refused:     []string{"get_lock", "release_lock", "release_all_locks"},
+	Backslashes: true, DoubleStrings: true, Backticks: true, Hashes: true, Conditional: true,
+}

@@ -1,0 +1,17 @@
+package postgres
+
+import "github.com/inbox-wasm/inbox-wasm/dialect"
+
+var _ dialect.Guests = Dialect{}
+
+// GuestRules implements [dialect.Guests]. Tables may be made and changed: here that is part of the transaction.
+// A procedure cannot end the transaction that calls it (PostgreSQL documentation, section 43.8).
+func (Dialect) GuestRules() *dialect.GuestRules { return guestRules }
+
+var guestRules = &dialect.GuestRules{
+	Verbs: []string{"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "VALUES", "TABLE", "CALL", "TRUNCATE",
+		"LOCK", "NOTIFY", "EXPLAIN", "CREATE", "ALTER", "DROP"},
+	Refused: []string{"set_config", "pg_advisory_lock", "pg_advisory_lock_shared", "pg_try_advisory_lock",
+		"pg_try_advisory_lock_shared", "pg_advisory_unlock", "pg_advisory_unlock_shared", "pg_advisory_unlock_all"},
+	Dollars: true, Nested: true, Escapes: true,
+}
