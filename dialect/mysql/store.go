@@ -36,7 +36,7 @@ func Open(ctx context.Context, d dialect.Dialect, rawURL string, o store.Options
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return sqlstore.New(sqlstore.Config{DB: db, Dialect: d, Failure: failure, BeginWork: begin, VersionSQL: "SELECT VERSION()",
+	return sqlstore.New(sqlstore.Config{DB: db, Dialect: d, Failure: failure, BeginWork: begin, Guest: guests(connector), VersionSQL: "SELECT VERSION()",
 		Place: config.Net + " " + config.Addr}), nil
 }
 
@@ -90,6 +90,8 @@ type session struct{ driver.Connector }
 const settings = "SET SESSION time_zone = '+00:00', innodb_lock_wait_timeout = 5, " +
 	"sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO'"
 
+const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
+
 // Connect implements [driver.Connector].
 func (s session) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := s.Connector.Connect(ctx)
@@ -100,7 +102,7 @@ func (s session) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(errors.New("the driver's connection runs no statements"), conn.Close())
 	}
-	for _, text := range []string{settings, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"} {
+	for _, text := range []string{settings, isolation} {
 		if _, err := execer.ExecContext(ctx, text, nil); err != nil {
 			return nil, errors.Join(fmt.Errorf("set up the session: %w", err), conn.Close())
 		}

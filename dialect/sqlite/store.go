@@ -51,7 +51,7 @@ func Open(ctx context.Context, d dialect.Dialect, rawURL string, _ store.Options
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &Store{sqlstore.New(sqlstore.Config{DB: db, Dialect: d, Failure: failure, BeginWork: begin, VersionSQL: "SELECT sqlite_version()",
+	return &Store{sqlstore.New(sqlstore.Config{DB: db, Dialect: d, Failure: failure, BeginWork: begin, Guest: guests, VersionSQL: "SELECT sqlite_version()",
 		Place: place})}, nil
 }
 

@@ -21,6 +21,8 @@ type Config struct {
 	Failure func(err error) store.Failure
 	// BeginWork lists the statements that start a transaction in which a delivery is handled.
 	BeginWork func(o store.TxOptions) []string
+	// Guest says how statements of guests run, nil where they do not.
+	Guest *Guest
 	// VersionSQL answers the server's version.
 	VersionSQL string
 	// Place is the store's.
@@ -75,7 +77,7 @@ func (s *Store) hold(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, unsent{err}
 	}
-	return &session{conn: conn{held}, held: held, begin: s.config.BeginWork}, nil
+	return &session{conn: conn{held}, held: held, begin: s.config.BeginWork, guest: s.config.Guest}, nil
 }
 
 // Prepare implements [store.Store].
@@ -225,6 +227,8 @@ type session struct {
 	conn
 	held  *sql.Conn
 	begin func(o store.TxOptions) []string
+	guest *Guest
+	id    string // of the session on its server, once a guest needs it
 }
 
 // Begin implements [store.Session].
