@@ -50,6 +50,8 @@ const (
 	maxKeys = 512
 	// answerIn bounds a lock, an unlock and a probe: a session that takes longer is retired.
 	answerIn = 2 * time.Second
+	// hireIn is how long one more session is waited for.
+	hireIn = 100 * time.Millisecond
 	// holdFor is how long a delivery's hold is trusted after its session has answered.
 	holdFor = 5 * time.Second
 	// candidatesIn bounds the search for candidates.

@@ -155,23 +155,23 @@ func (c *advisoryClaim) try(ctx context.Context, candidates []candidate) bool {
 
 // equip sees that there is a session in hand that can keep one more delivery.
 func (c *advisoryClaim) equip(ctx context.Context) bool {
-	if c.keeper != nil {
-		c.keeper.mu.Lock()
-		kept := len(c.keeper.kept)
-		c.keeper.mu.Unlock()
-		if !c.form.own {
-			return kept < maxKeys
-		}
-		if kept == 0 {
-			return true
-		}
+	most := maxKeys
+	if c.form.own {
+		most = 1
+	}
+	if c.keeper != nil && c.form.own && c.keeper.load() > 0 {
 		c.keeper = nil
 	}
-	var err error
-	if c.keeper, err = c.form.keeper(ctx); err != nil && (len(c.deliveries) == 0 || c.form.store.Failure(err) != store.Unsent) {
-		c.err = errors.Join(c.err, err)
+	if c.keeper == nil {
+		var err error
+		if c.keeper, err = c.form.keeper(ctx); err != nil {
+			if len(c.deliveries) == 0 || c.form.store.Failure(err) != store.Unsent {
+				c.err = errors.Join(c.err, err)
+			}
+			return false
+		}
 	}
-	return c.keeper != nil && err == nil
+	return c.keeper != nil && c.keeper.load() < most
 }
 
 // still reports whether the session in hand lives. Where it does not, what it kept is lost.

@@ -23,6 +23,13 @@ type keeper struct {
 	lost    error     // why the session was retired
 }
 
+// load is how many deliveries the session keeps.
+func (k *keeper) load() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.kept)
+}
+
 // keyLock is the lock that a delivery holds.
 type keyLock struct {
 	keeper *keeper
@@ -48,7 +55,12 @@ func (a *Advisory) keeper(ctx context.Context) (*keeper, error) {
 	if a.own && count >= max(1, a.options.Sessions) || !a.own && k == nil && count > 0 {
 		return nil, nil
 	}
-	return a.hire(ctx)
+	patience := answerIn
+	if count > 0 {
+		// A claim of several deliveries ends where the pool is full, and does not wait for room.
+		patience = hireIn
+	}
+	return a.hire(ctx, patience)
 }
 
 // usable reports whether a keeper has room and its session lives. One that has not been heard of for a
@@ -80,13 +92,13 @@ func within(ctx context.Context, d time.Duration) (context.Context, context.Canc
 }
 
 // hire takes a session out of the pool.
-func (a *Advisory) hire(ctx context.Context) (*keeper, error) {
+func (a *Advisory) hire(ctx context.Context, patience time.Duration) (*keeper, error) {
 	k := &keeper{kept: map[*Delivery]bool{}, used: time.Now()}
 	if a.lock == nil {
 		// The process keeps the locks, and any connection will do.
 		k.session = plain{a.store}
 	} else {
-		bounded, cancel := context.WithTimeout(ctx, answerIn)
+		bounded, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		session, err := a.store.Hold(bounded)
 		if err != nil {
@@ -130,20 +142,23 @@ func (a *Advisory) giveBack(k *keeper) {
 		return
 	}
 	a.mu.Lock()
-	surplus := a.closed || a.spare != nil && a.spare != k
+	surplus := !a.closed && kept == 0 && a.spare != nil && a.spare != k
 	if surplus {
 		delete(a.keepers, k)
-	} else {
+	} else if !a.closed {
 		a.spare = k
 	}
 	a.mu.Unlock()
 	if surplus {
-		if err := a.disband(k); err != nil {
-			// The session is closed; the pool makes another.
-			return
-		}
+		// Its settings are not those of the pool's other sessions.
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.lost = errors.Join(errUnneeded, k.session.Close())
 	}
 }
+
+// errUnneeded is why a session was closed that held nothing.
+var errUnneeded = errors.New("the session is not needed any more")
 
 // retire ends a session with all of its locks: the rows of its deliveries are free, and their settlements
 // are answered Lost. The keeper is locked.

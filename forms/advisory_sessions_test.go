@@ -94,11 +94,9 @@ func TestAdvisorySettlementOfLostSession(t *testing.T) {
 	})
 }
 
-// unsure is a dialect whose release of a lock is never confirmed, once that is wanted.
-type unsure struct {
-	dialect.Advisory
-	is func() bool
-}
+// unsure is a dialect whose releases can be told from its other statements, and unsureStore a store whose
+// database does not confirm them once that is wanted: it denies them, or does not answer.
+type unsure struct{ dialect.Advisory }
 
 func (u *unsure) Unlock() *dialect.Statement {
 	s := *u.Advisory.Unlock()
@@ -113,7 +111,7 @@ type unsureStore struct {
 }
 
 func (u *unsureStore) Dialect() dialect.Dialect {
-	return &unsure{Advisory: u.Store.Dialect().(dialect.Advisory)}
+	return &unsure{u.Store.Dialect().(dialect.Advisory)}
 }
 
 func (u *unsureStore) Hold(ctx context.Context) (store.Session, error) {

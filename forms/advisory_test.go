@@ -145,3 +145,41 @@ func TestAdvisoryClose(t *testing.T) {
 		takes(t, other, 2, "a1 b1")
 	})
 }
+
+// TestAdvisoryKeyOfTwoTables has a key belong to the database: two tables whose keys match wait for each
+// other.
+func TestAdvisoryKeyOfTwoTables(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		table := keyed(t, s, channels())
+		more := channels()
+		more.Name = "more_jobs"
+		create(t, s, more)
+		put(t, s, table, "a", 1)
+		put(t, s, more, "a", 1)
+		put(t, s, more, "b", 1)
+		locks := forms.NewLocks()
+		one, two := advisory(t, s, table, sharing(locks)), advisory(t, s, more, sharing(locks))
+		d := takes(t, one, 5, "a1")
+		takes(t, two, 5, "b1")
+		ends(t, one, forms.Done, finish(d[0]))
+		takes(t, two, 5, "a1")
+	})
+}
+
+// TestAdvisoryBudget bounds the locks of a session, whatever a claim asks for.
+func TestAdvisoryBudget(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		table := keyed(t, s, &dialect.Table{Name: "jobs", ID: []string{"id"}, Key: []dialect.KeyPart{{Column: "id"}}, Roles: roles(dialect.Payload)})
+		messages := make([]forms.Message, 600)
+		for i := range messages {
+			messages[i].Payload = []byte(integer(i))
+		}
+		write(t, s, table, messages...)
+		a := advisory(t, s, table)
+		d, _ := take(t, a, 600)
+		equal(t, "claimed", integer(len(d)), "512")
+		takes(t, a, 5, "")
+		ends(t, a, forms.Done, settlements(d[:3], finish)...)
+		takes(t, a, 5, "512 513 514")
+	})
+}
