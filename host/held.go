@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 	"github.com/inbox-wasm/inbox-wasm/forms"
-	"github.com/inbox-wasm/inbox-wasm/host/config"
 )
 
 // openForms opens the forms that hold something of the database, before the first claim of any. Where one
@@ -46,31 +44,4 @@ func closeForms(subscriptions []*subscription) error {
 func (s *subscription) frees() bool {
 	held, ok := s.form.(forms.Held)
 	return ok && held.Frees()
-}
-
-// pooler refuses tables whose locks a pooler would hand to other clients.
-func (c *checker) pooler(ctx context.Context, s store.Store) {
-	pooled, ok := s.(store.Pooled)
-	if !ok {
-		return
-	}
-	var tables []*config.Table
-	for _, t := range c.config.Tables {
-		if t.AdvisoryLock != "" {
-			tables = append(tables, t)
-		}
-	}
-	if len(tables) == 0 {
-		return
-	}
-	shares, err := pooled.SharesSessions(ctx)
-	for _, t := range tables {
-		switch {
-		case err != nil:
-			c.table(t, "advisory_lock", err.Error(), "see that two more connections can be opened")
-		case shares:
-			c.table(t, "advisory_lock", "needs sessions of its own, and the database is behind a pooler that shares them between transactions, so that its locks would protect nobody",
-				"connect to the server itself, or set pool_mode = session, or take the lease form with locked_until")
-		}
-	}
 }

@@ -17,6 +17,7 @@ done
 
 packages=()
 has mariadbd && has mariadb-install-db || packages+=(mariadb-server-core mariadb-client-core)
+has pgbouncer || packages+=(pgbouncer)
 has wat2wasm && has wasm-objdump || packages+=(wabt)
 if ! has postgres && ! compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; then
 	packages+=(postgresql)
@@ -45,7 +46,17 @@ if [[ " ${packages[*]} " == *" postgresql "* ]]; then
 	echo "create_main_cluster = false" |
 		"${as_root[@]}" tee /etc/postgresql-common/createcluster.d/inbox-wasm-tests.conf >/dev/null
 fi
+# The pooler's package starts a service and enables it for the next boot. Neither is wanted here.
+masked=false
+if [[ " ${packages[*]} " == *" pgbouncer "* ]] && [ -d /run/systemd/system ]; then
+	"${as_root[@]}" systemctl mask --runtime pgbouncer.service
+	masked=true
+fi
 # Another installation on the machine is waited for.
 apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
 "${apt[@]}" update </dev/null
 "${apt[@]}" install -y --no-install-recommends "${packages[@]}" </dev/null
+if $masked; then
+	"${as_root[@]}" systemctl disable pgbouncer.service
+	"${as_root[@]}" systemctl unmask --runtime pgbouncer.service
+fi

@@ -8,6 +8,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,6 +23,8 @@ import (
 type Store struct {
 	pool    *pgxpool.Pool
 	dialect dialect.Dialect
+	// pooler is what is known of a pooler between here and the server.
+	pooler pooler
 }
 
 // Open connects to the server that a postgres:// URL names. The server is asked once, so that a wrong
@@ -48,15 +51,43 @@ func Open(ctx context.Context, d dialect.Dialect, rawURL string, o store.Options
 	if parameters["application_name"] == "" {
 		parameters["application_name"] = "inbox-wasm"
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
+	s := &Store{dialect: d}
+	if !namesMode(rawURL) {
+		if config.ConnConfig.DefaultQueryExecMode, err = s.pooler.chooseMode(ctx, config.ConnConfig); err != nil {
+			return nil, err
+		}
+	}
+	current := leaveReadOnly(config)
+	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
 	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
+	current.Store(s.pool)
+	if err := s.pool.Ping(ctx); err != nil {
+		s.pool.Close()
 		return nil, err
 	}
-	return &Store{pool: pool, dialect: d}, nil
+	return s, nil
+}
+
+// readOnly is the error of a server that takes no writes, or none any more.
+const readOnly = "25006"
+
+// leaveReadOnly closes a connection whose server has become read-only, whatever it was in use for, and
+// has the pool, once there is one, use no other that was opened before: the next one finds the server that
+// writes (riverqueue/river#1225).
+func leaveReadOnly(config *pgxpool.Config) *atomic.Pointer[pgxpool.Pool] {
+	var pool atomic.Pointer[pgxpool.Pool]
+	keep := config.ConnConfig.OnPgError
+	config.ConnConfig.OnPgError = func(c *pgconn.PgConn, e *pgconn.PgError) bool {
+		if e.Code != readOnly {
+			return keep(c, e)
+		}
+		if p := pool.Load(); p != nil {
+			p.Reset()
+		}
+		return false
+	}
+	return &pool
 }
 
 // unsent marks the failure of a statement that never left the process.
@@ -67,22 +98,14 @@ func (u unsent) Unwrap() error { return u.error }
 // Dialect implements [store.Store].
 func (s *Store) Dialect() dialect.Dialect { return s.dialect }
 
-// with runs work on a connection of the pool. A connection whose server has become read-only is
-// closed, so that the pool finds the one that writes.
+// with runs work on a connection of the pool.
 func (s *Store) with(ctx context.Context, work func(session) error) error {
 	held, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return unsent{err}
 	}
 	defer held.Release()
-	err = work(session{held.Conn()})
-	var answered *pgconn.PgError
-	if errors.As(err, &answered) && answered.Code == "25006" {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		err = errors.Join(err, held.Conn().Close(closing))
-	}
-	return err
+	return work(session{held.Conn()})
 }
 
 // Query implements [store.Conn].
@@ -157,7 +180,8 @@ func (s *Store) Close() error {
 
 // Failure implements [store.Store]. A server that is going away says so with a fatal error, and it
 // may have committed before. Classes 40 (rollback), 53 (resources) and 55P03 (lock) pass by
-// themselves (PostgreSQL documentation, appendix A).
+// themselves (PostgreSQL documentation, appendix A), and so does what another connection, or the same
+// statement parsed anew, may answer otherwise.
 func (s *Store) Failure(err error) store.Failure {
 	var never unsent
 	if errors.As(err, &never) || pgconn.SafeToRetry(err) {
@@ -167,11 +191,19 @@ func (s *Store) Failure(err error) store.Failure {
 	switch {
 	case !errors.As(err, &answered), answered.Severity == "FATAL", answered.Severity == "PANIC":
 		return store.Unanswered
-	case strings.HasPrefix(answered.Code, "40"), strings.HasPrefix(answered.Code, "53"), answered.Code == "55P03":
+	case strings.HasPrefix(answered.Code, "40"), strings.HasPrefix(answered.Code, "53"), answered.Code == "55P03",
+		answered.Code == readOnly, outdated(answered):
 		return store.Transient
 	default:
 		return store.Refused
 	}
+}
+
+// outdated reports whether a prepared statement is no longer what it was, or not there, so that it did not
+// run. pgx forgets a statement that has failed. The text "cached plan must not change result type"
+// (pgbouncer/pgbouncer#1038) comes in the server's language; the name of the routine does not.
+func outdated(e *pgconn.PgError) bool {
+	return e.Code == "0A000" && e.Routine == "RevalidateCachedQuery" || e.Code == "26000"
 }
 
 // session runs statements on one connection.
@@ -286,11 +318,12 @@ const rollbackTimeout = 5 * time.Second
 // closeTimeout bounds the farewell to a server; the connection is cut off then.
 const closeTimeout = 2 * time.Second
 
-// Rollback implements [store.Tx].
+// Rollback implements [store.Tx]. A closed connection has rolled back.
 func (t *transaction) Rollback() error {
 	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
 	defer cancel()
-	if err := t.tx.Rollback(ctx); !errors.Is(err, pgx.ErrTxClosed) {
+	closed := t.conn.IsClosed()
+	if err := t.tx.Rollback(ctx); !closed && !errors.Is(err, pgx.ErrTxClosed) {
 		return err
 	}
 	return nil
