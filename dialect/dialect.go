@@ -83,7 +83,8 @@ type Lease interface {
 	LeaseMoveToGroup(t *Table) Held
 	// LeaseMoveToTable moves rows to another table with the same columns as dead letters.
 	LeaseMoveToTable(t, target *Table) Held
-	// LeaseHeld answers the key of a row that still holds its token, whoever has locked it.
+	// LeaseHeld answers one row, whatever is in it, while a row still holds its token, whoever has
+	// locked it.
 	LeaseHeld(t *Table) Statement
 }
 

@@ -91,6 +91,7 @@ func TestFormThatADialectLacks(t *testing.T) {
 		{"row lock", "OwnDB has no row locks", &dialect.Table{Roles: roles()}, false},
 		{"advisory", "OwnDB has no advisory lock form", &dialect.Table{Roles: roles(), Key: []dialect.KeyPart{{Column: "id"}}}, false},
 		{"FIFO groups", "OwnDB has no FIFO groups", &dialect.Table{Roles: roles(dialect.LockedUntil)}, true},
+		{"row mode", "OwnDB has no row mode", &dialect.Table{Roles: map[dialect.Role]string{dialect.Group: "name", dialect.LockedUntil: "l"}}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var asked []string
