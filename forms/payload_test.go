@@ -77,7 +77,8 @@ func TestPayloadOf16MiB(t *testing.T) {
 		table := create(t, s, leased())
 		target := dead(t, s, table)
 		l, graveyard := lease(t, s, table, deadTable(target)), lease(t, s, target)
-		payload := bytes.Repeat([]byte("\x00\xff'\\"), 4<<20)
+		payload := bytes.Repeat([]byte("sixteen bytes: \xff"), 1<<20)
+		copy(payload, "\x00'\\")
 		write(t, s, table, forms.Message{Group: "g", Payload: payload})
 		d := claimOne(t, l)
 		if !bytes.Equal(d.Payload, payload) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 	"github.com/inbox-wasm/inbox-wasm/forms"
 	"github.com/inbox-wasm/inbox-wasm/internal/testdb"
 )
@@ -188,5 +189,18 @@ func TestSessionKilledWhileSettling(t *testing.T) {
 		}
 		equal(t, "dead letters", columns(t, s, target, "payload"), "1\n2\n3")
 		equal(t, "rows", count(t, s, table), "0")
+	})
+}
+
+// TestKilledSession says nothing of what it did before it went.
+func TestKilledSession(t *testing.T) {
+	suicide := map[string]string{"postgres": "SELECT pg_terminate_backend(pg_backend_pid())", "mariadb": "KILL CONNECTION_ID()"}
+	eachWithRowLocks(t, func(t *testing.T, db testdb.Database) {
+		s := open(t, db)
+		err := s.Script(t.Context(), suicide[db.Name])
+		if err == nil || s.Failure(err) != store.Unanswered {
+			t.Errorf("%v is failure %d, want that it was not answered", err, s.Failure(err))
+		}
+		equal(t, "the next statement", query(t, s, "SELECT '1'"), "1")
 	})
 }

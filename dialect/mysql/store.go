@@ -111,7 +111,8 @@ func (s session) Connect(ctx context.Context) (driver.Conn, error) {
 }
 
 // failure follows the servers' error reference: a deadlock (1213) and a lock wait (1205) pass, as do
-// too many connections (1040) and a table that changed under the statement (1412, 1020).
+// too many connections (1040) and a table that changed under the statement (1412, 1020). A session that
+// was killed (1927, 1317) or whose server stops (1053) says nothing of what it did.
 func failure(err error) store.Failure {
 	var answered *mysqldriver.MySQLError
 	if !errors.As(err, &answered) {
@@ -120,6 +121,8 @@ func failure(err error) store.Failure {
 	switch answered.Number {
 	case 1213, 1205, 1040, 1412, 1020:
 		return store.Transient
+	case 1053, 1317, 1927:
+		return store.Unanswered
 	default:
 		return store.Refused
 	}
