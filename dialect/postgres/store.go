@@ -305,11 +305,15 @@ func (h *heldSession) Close() error {
 
 type transaction struct {
 	session
-	tx pgx.Tx
+	tx    pgx.Tx
+	ended bool
 }
 
 // Commit implements [store.Tx].
-func (t *transaction) Commit(ctx context.Context) error { return t.tx.Commit(ctx) }
+func (t *transaction) Commit(ctx context.Context) error {
+	t.ended = true
+	return t.tx.Commit(ctx)
+}
 
 // rollbackTimeout bounds the wait for a server that does not answer; the connection is closed then,
 // which rolls back as well.
@@ -318,8 +322,13 @@ const rollbackTimeout = 5 * time.Second
 // closeTimeout bounds the farewell to a server; the connection is cut off then.
 const closeTimeout = 2 * time.Second
 
-// Rollback implements [store.Tx]. A closed connection has rolled back.
+// Rollback implements [store.Tx]. A closed connection has rolled back. After a commit, whatever came of it,
+// the connection is no longer the transaction's, and may be another's.
 func (t *transaction) Rollback() error {
+	if t.ended {
+		return nil
+	}
+	t.ended = true
 	ctx, cancel := context.WithTimeout(context.Background(), rollbackTimeout)
 	defer cancel()
 	closed := t.conn.IsClosed()
