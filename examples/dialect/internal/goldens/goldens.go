@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -165,24 +166,26 @@ func Compare(t *testing.T, name, got string) {
 
 var constant = regexp.MustCompile(`'(?:[^']|'')*'`)
 
-// CheckPlaceholders reports a statement whose placeholders, each the mark with a number, are not those
-// that it binds, or first stand in another order than theirs.
-func CheckPlaceholders(t *testing.T, mark string, n forms.Named) {
-	t.Helper()
-	next := 1
-	text := constant.ReplaceAllString(n.Statement.SQL, "''")
+// CheckPlaceholders finds a statement whose placeholders, each the mark with a number, are not those that
+// it binds, or first stand in another order than theirs.
+func CheckPlaceholders(mark string, s *dialect.Statement) error {
+	text := constant.ReplaceAllString(s.SQL, "''")
+	if s.IsList() || strings.Contains(text, "?") {
+		return fmt.Errorf("a placeholder has no number: %s", s.SQL)
+	}
+	last := 0
 	for _, found := range regexp.MustCompile(regexp.QuoteMeta(mark)+`(\d+)`).FindAllStringSubmatch(text, -1) {
-		switch number := found[1]; {
-		case number == fmt.Sprint(next):
-			next++
-		case len(number) > len(fmt.Sprint(next)), len(number) == len(fmt.Sprint(next)) && number > fmt.Sprint(next):
-			t.Errorf("%s: %s%s stands before %s%d\n%s", n.Name, mark, number, mark, next, n.Statement.SQL)
+		switch number, err := strconv.Atoi(found[1]); {
+		case err != nil:
+			return err
+		case number == last+1:
+			last = number
+		case number > last:
+			return fmt.Errorf("%s%d comes after %s%d: %s", mark, number, mark, last, s.SQL)
 		}
 	}
-	if bound := len(n.Statement.Params); next-1 != bound {
-		t.Errorf("%s: %d placeholders for %d values\n%s", n.Name, next-1, bound, n.Statement.SQL)
+	if last != len(s.Params) {
+		return fmt.Errorf("%d placeholders for %d values: %s", last, len(s.Params), s.SQL)
 	}
-	if strings.Contains(text, "?") || n.Statement.IsList() {
-		t.Errorf("%s: a placeholder has no number\n%s", n.Name, n.Statement.SQL)
-	}
+	return nil
 }
