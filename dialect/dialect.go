@@ -21,7 +21,8 @@ type Dialect interface {
 	MaxInteger(typeName string) int64
 	// Describe asks for the columns of a table in order. It answers, for each: name, type, nullable,
 	// generated, always identity (the three as 1 or 0), sub-second digits (NULL where the type
-	// keeps no time), and whether the table is partitioned (1 or 0). No row means no table.
+	// keeps no time), whether the table is partitioned, and whether the column is of its primary key
+	// (1 or 0; the last may be left out where nothing depends on it). No row means no table.
 	Describe(t *Table) Statement
 	// Clock reads the database's time as seconds since the epoch with their fraction.
 	Clock() Statement

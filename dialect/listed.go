@@ -10,6 +10,10 @@ import (
 // exactly those. All of it is one transaction.
 type Listed struct {
 	Grammar
+	// ByKey stands behind a table whose rows are to be found by their primary key, whatever the planner
+	// would rather do: on the way along another index it would lock rows that it does not want, and
+	// whoever claims would pass over them. It is empty where the planner needs no such word.
+	ByKey string
 	// LockClause ends a SELECT that locks the rows it reads and passes over those that another
 	// session has locked; empty where a transaction that writes has the database to itself.
 	LockClause string
@@ -57,7 +61,7 @@ func KeyOutputs(t *Table) []Output {
 // Stamp is the second half of a claim: it writes the lease into the rows that the first half locked.
 func (l *Listed) Stamp(t *Table) *Statement {
 	b := l.Builder()
-	b.Add("UPDATE ", l.Table(t), " SET ", l.Stamped(b, t))
+	b.Add("UPDATE ", l.Table(t), l.byKey(t), " SET ", l.Stamped(b, t))
 	return l.inList(b, t, "")
 }
 
@@ -88,8 +92,16 @@ func (l *Listed) lock(t *Table) *Statement {
 		b.Add(", ", l.Role(t, "", Attempt))
 		returns = append(returns, Output{Field: FieldAttempt})
 	}
-	b.Add(" FROM ", l.Table(t))
+	b.Add(" FROM ", l.Table(t), l.byKey(t))
 	return l.inList(b, t, " ORDER BY "+l.IDs(t, "")+l.LockClause, returns...)
+}
+
+// byKey is ByKey for a table whose key is its primary key.
+func (l *Listed) byKey(t *Table) string {
+	if t.KeyIsPrimary() {
+		return l.ByKey
+	}
+	return ""
 }
 
 // token is the lease column as text, whatever a driver makes of its type.
@@ -116,7 +128,7 @@ func (l *Listed) Reread(t *Table) *Statement {
 func (l *Listed) LeaseExtend(t *Table) Held {
 	b := l.Builder()
 	column := l.Role(t, "", LockedUntil)
-	b.Add("UPDATE ", l.Table(t), " SET ", column, " = ", l.Later(column, b.Bind(Expiry)))
+	b.Add("UPDATE ", l.Table(t), l.byKey(t), " SET ", column, " = ", l.Later(column, b.Bind(Expiry)))
 	return Held{Lock: l.lock(t), Many: l.inList(b, t, ""), Reread: l.Reread(t)}
 }
 
@@ -126,7 +138,7 @@ func (l *Listed) LeaseFinish(t *Table) Held {
 		return Held{Lock: l.lock(t), Many: l.remove(t)}
 	}
 	b := l.Builder()
-	b.Add("UPDATE ", l.Table(t), " SET ", l.Role(t, "", ProcessedAt), " = ", b.Bind(Now), ", ",
+	b.Add("UPDATE ", l.Table(t), l.byKey(t), " SET ", l.Role(t, "", ProcessedAt), " = ", b.Bind(Now), ", ",
 		l.Role(t, "", LockedUntil), " = NULL")
 	return Held{Lock: l.lock(t), Many: l.inList(b, t, "")}
 }
@@ -146,10 +158,10 @@ func (l *Listed) remove(t *Table) *Statement {
 	for i, name := range t.ID {
 		match[i] = "q." + l.Quote(name) + " = h." + l.Quote(name)
 	}
-	b.Add("DELETE q FROM (SELECT ", l.IDs(t, ""), ", ", l.Role(t, "", LockedUntil), " FROM ", l.Table(t))
+	b.Add("DELETE q FROM (SELECT ", l.IDs(t, ""), ", ", l.Role(t, "", LockedUntil), " FROM ", l.Table(t), l.byKey(t))
 	// The limit keeps the read a step of its own.
 	return l.inList(b, t, " LIMIT 18446744073709551615"+l.LockClause+") AS h STRAIGHT_JOIN "+l.Table(t)+
-		" AS q ON "+strings.Join(match, " AND "))
+		" AS q"+l.byKey(t)+" ON "+strings.Join(match, " AND "))
 }
 
 // LeaseReturn implements [Lease].
@@ -171,7 +183,7 @@ func (l *Listed) LeaseMoveToGroup(t *Table) Held {
 
 // one changes held rows one by one.
 func (l *Listed) one(b *Builder, t *Table, set []string) Held {
-	b.Add("UPDATE ", l.Table(t), " SET ", strings.Join(set, ", "))
+	b.Add("UPDATE ", l.Table(t), l.byKey(t), " SET ", strings.Join(set, ", "))
 	l.held(b, t)
 	return Held{Lock: l.lock(t), One: []Statement{b.Statement()}}
 }

@@ -91,6 +91,8 @@ type Column struct {
 	Max int64
 	// Precision is the number of sub-second digits that a time keeps, at most 6.
 	Precision int
+	// Primary columns are of the table's primary key.
+	Primary bool
 	// Nullable columns take NULL.
 	Nullable bool
 	// Generated columns are computed by the database and cannot be written.
@@ -150,6 +152,17 @@ func (t *Table) IDColumns() []Column {
 		columns[i] = t.Named(name)
 	}
 	return columns
+}
+
+// KeyIsPrimary reports whether the rows are named by the table's primary key.
+func (t *Table) KeyIsPrimary() bool {
+	n := 0
+	for _, c := range t.Columns {
+		if c.Primary {
+			n++
+		}
+	}
+	return n == len(t.ID) && !slices.ContainsFunc(t.IDColumns(), func(c Column) bool { return !c.Primary })
 }
 
 // String is the table's name as a person writes it.

@@ -24,7 +24,7 @@ func Describe(ctx context.Context, s store.Store, t *dialect.Table) error {
 		flag := func(i int) bool { return string(v[i]) == "1" }
 		c := dialect.Column{
 			Name: string(v[0]), Type: string(v[1]), Kind: d.Kind(string(v[1])),
-			Nullable: flag(2), Generated: flag(3), AlwaysIdentity: flag(4),
+			Nullable: flag(2), Generated: flag(3), AlwaysIdentity: flag(4), Primary: len(v) > 7 && flag(7),
 		}
 		if c.Kind == dialect.Integer {
 			c.Max = d.MaxInteger(c.Type)

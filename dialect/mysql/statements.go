@@ -44,6 +44,7 @@ func New() Dialect {
 				return "UTC_TIMESTAMP(6) + INTERVAL " + microseconds + " MICROSECOND"
 			},
 		},
+		ByKey:      " FORCE INDEX (PRIMARY)",
 		LockClause: " FOR UPDATE SKIP LOCKED",
 		Later:      func(a, b string) string { return "GREATEST(" + a + ", " + b + ")" },
 	}}
@@ -145,7 +146,7 @@ func (Dialect) Describe(t *dialect.Table) dialect.Statement {
 		schema = literal(t.Schema)
 	}
 	return dialect.Statement{SQL: "SELECT column_name, " + columnType + ", is_nullable = 'YES', " +
-		"COALESCE(generation_expression, '') <> '', 0, datetime_precision, 0 " +
+		"COALESCE(generation_expression, '') <> '', 0, datetime_precision, 0, column_key = 'PRI' " +
 		"FROM information_schema.columns WHERE table_schema = " + schema + " AND table_name = " + literal(t.Name) +
 		" ORDER BY ordinal_position"}
 }

@@ -17,7 +17,7 @@ CREATE TABLE `jobs` (
 CREATE INDEX `jobs_claim_idx` ON `jobs` (`group`, `processed_at`, `priority`, `retry_after`, `id`);
 
 -- describe
-SELECT column_name, /*M! CASE WHEN EXISTS (SELECT 1 FROM information_schema.check_constraints AS k WHERE k.constraint_schema = columns.table_schema AND k.table_name = columns.table_name AND k.check_clause = CONCAT('json_valid(`', columns.column_name, '`)')) THEN 'json' ELSE */ column_type /*M! END */, is_nullable = 'YES', COALESCE(generation_expression, '') <> '', 0, datetime_precision, 0 FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = _utf8mb4 X'6A6F6273' ORDER BY ordinal_position;
+SELECT column_name, /*M! CASE WHEN EXISTS (SELECT 1 FROM information_schema.check_constraints AS k WHERE k.constraint_schema = columns.table_schema AND k.table_name = columns.table_name AND k.check_clause = CONCAT('json_valid(`', columns.column_name, '`)')) THEN 'json' ELSE */ column_type /*M! END */, is_nullable = 'YES', COALESCE(generation_expression, '') <> '', 0, datetime_precision, 0, column_key = 'PRI' FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = _utf8mb4 X'6A6F6273' ORDER BY ordinal_position;
 
 -- clock
 SELECT UNIX_TIMESTAMP(NOW(6));
@@ -36,7 +36,7 @@ SELECT `id`, `locked_until`, `attempt`, `group`, `partition_key`, `headers`, `pa
 -- answers: id[0], token, attempt, group, partition_key, headers, payload, priority, retry_after
 
 -- claim: stamp
-UPDATE `jobs` SET `locked_until` = ?, `attempt` = CASE WHEN `attempt` < 2147483647 THEN `attempt` + 1 ELSE `attempt` END WHERE `id` IN (/*list*/);
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = ?, `attempt` = CASE WHEN `attempt` < 2147483647 THEN `attempt` + 1 ELSE `attempt` END WHERE `id` IN (/*list*/);
 -- binds: expiry
 -- list: ?
 -- list binds: id[0]
@@ -53,7 +53,7 @@ SELECT `id`, `locked_until`, `attempt`, `group`, `partition_key`, `headers`, `pa
 -- answers: id[0], token, attempt, group, partition_key, headers, payload, priority, retry_after
 
 -- claim ahead: stamp
-UPDATE `jobs` SET `locked_until` = ?, `attempt` = CASE WHEN `attempt` < 2147483647 THEN `attempt` + 1 ELSE `attempt` END WHERE `id` IN (/*list*/);
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = ?, `attempt` = CASE WHEN `attempt` < 2147483647 THEN `attempt` + 1 ELSE `attempt` END WHERE `id` IN (/*list*/);
 -- binds: expiry
 -- list: ?
 -- list binds: id[0]
@@ -65,13 +65,13 @@ SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
 -- answers: id[0], token
 
 -- extend: lock
-SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?
 -- list binds: id[0]
 -- answers: id[0], token, attempt
 
 -- extend
-UPDATE `jobs` SET `locked_until` = GREATEST(`locked_until`, ?) WHERE `id` IN (/*list*/);
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = GREATEST(`locked_until`, ?) WHERE `id` IN (/*list*/);
 -- binds: expiry
 -- list: ?
 -- list binds: id[0]
@@ -83,39 +83,39 @@ SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
 -- answers: id[0], token
 
 -- finish: lock
-SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?
 -- list binds: id[0]
 -- answers: id[0], token, attempt
 
 -- finish
-UPDATE `jobs` SET `processed_at` = ?, `locked_until` = NULL WHERE `id` IN (/*list*/);
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `processed_at` = ?, `locked_until` = NULL WHERE `id` IN (/*list*/);
 -- binds: now
 -- list: ?
 -- list binds: id[0]
 
 -- return: lock
-SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?
 -- list binds: id[0]
 -- answers: id[0], token, attempt
 
 -- return
-UPDATE `jobs` SET `locked_until` = NULL, `retry_after` = COALESCE(?, `retry_after`), `attempt` = COALESCE(?, `attempt`), `error` = COALESCE(LEFT(?, 16383), `error`) WHERE `id` = ? AND `locked_until` = ? AND `attempt` = ?;
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = NULL, `retry_after` = COALESCE(?, `retry_after`), `attempt` = COALESCE(?, `attempt`), `error` = COALESCE(LEFT(?, 16383), `error`) WHERE `id` = ? AND `locked_until` = ? AND `attempt` = ?;
 -- binds: until, restore, reason, id[0], token, count
 
 -- move to group: lock
-SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?
 -- list binds: id[0]
 -- answers: id[0], token, attempt
 
 -- move to group
-UPDATE `jobs` SET `locked_until` = NULL, `origin` = CAST(`group` AS CHAR), `group` = ?, `retry_after` = ?, `attempt` = COALESCE(?, `attempt`), `error` = COALESCE(LEFT(?, 16383), `error`) WHERE `id` = ? AND `locked_until` = ? AND `attempt` = ?;
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = NULL, `origin` = CAST(`group` AS CHAR), `group` = ?, `retry_after` = ?, `attempt` = COALESCE(?, `attempt`), `error` = COALESCE(LEFT(?, 16383), `error`) WHERE `id` = ? AND `locked_until` = ? AND `attempt` = ?;
 -- binds: target, now, restore, reason, id[0], token, count
 
 -- move to table: lock
-SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?
 -- list binds: id[0]
 -- answers: id[0], token, attempt

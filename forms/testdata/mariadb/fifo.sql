@@ -12,7 +12,7 @@ CREATE INDEX `jobs_claim_idx` ON `jobs` (`group`, `processed_at`, `retry_after`,
 CREATE INDEX `jobs_group_idx` ON `jobs` (`group`, `locked_until`);
 
 -- describe
-SELECT column_name, /*M! CASE WHEN EXISTS (SELECT 1 FROM information_schema.check_constraints AS k WHERE k.constraint_schema = columns.table_schema AND k.table_name = columns.table_name AND k.check_clause = CONCAT('json_valid(`', columns.column_name, '`)')) THEN 'json' ELSE */ column_type /*M! END */, is_nullable = 'YES', COALESCE(generation_expression, '') <> '', 0, datetime_precision, 0 FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = _utf8mb4 X'6A6F6273' ORDER BY ordinal_position;
+SELECT column_name, /*M! CASE WHEN EXISTS (SELECT 1 FROM information_schema.check_constraints AS k WHERE k.constraint_schema = columns.table_schema AND k.table_name = columns.table_name AND k.check_clause = CONCAT('json_valid(`', columns.column_name, '`)')) THEN 'json' ELSE */ column_type /*M! END */, is_nullable = 'YES', COALESCE(generation_expression, '') <> '', 0, datetime_precision, 0, column_key = 'PRI' FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = _utf8mb4 X'6A6F6273' ORDER BY ordinal_position;
 
 -- clock
 SELECT UNIX_TIMESTAMP(NOW(6));
@@ -31,7 +31,7 @@ SELECT `id`, `locked_until`, `group`, `payload`, `retry_after` FROM `jobs` WHERE
 -- answers: id[0], token, group, payload, retry_after
 
 -- claim: stamp
-UPDATE `jobs` SET `locked_until` = ? WHERE `id` IN (/*list*/);
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = ? WHERE `id` IN (/*list*/);
 -- binds: expiry
 -- list: ?
 -- list binds: id[0]
@@ -43,13 +43,13 @@ SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
 -- answers: id[0], token
 
 -- extend: lock
-SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?
 -- list binds: id[0]
 -- answers: id[0], token
 
 -- extend
-UPDATE `jobs` SET `locked_until` = GREATEST(`locked_until`, ?) WHERE `id` IN (/*list*/);
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = GREATEST(`locked_until`, ?) WHERE `id` IN (/*list*/);
 -- binds: expiry
 -- list: ?
 -- list binds: id[0]
@@ -61,39 +61,39 @@ SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
 -- answers: id[0], token
 
 -- finish: lock
-SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?
 -- list binds: id[0]
 -- answers: id[0], token
 
 -- finish
-UPDATE `jobs` SET `processed_at` = ?, `locked_until` = NULL WHERE `id` IN (/*list*/);
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `processed_at` = ?, `locked_until` = NULL WHERE `id` IN (/*list*/);
 -- binds: now
 -- list: ?
 -- list binds: id[0]
 
 -- return: lock
-SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?
 -- list binds: id[0]
 -- answers: id[0], token
 
 -- return
-UPDATE `jobs` SET `locked_until` = NULL, `retry_after` = COALESCE(?, `retry_after`) WHERE `id` = ? AND `locked_until` = ?;
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = NULL, `retry_after` = COALESCE(?, `retry_after`) WHERE `id` = ? AND `locked_until` = ?;
 -- binds: until, id[0], token
 
 -- move to group: lock
-SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?
 -- list binds: id[0]
 -- answers: id[0], token
 
 -- move to group
-UPDATE `jobs` SET `locked_until` = NULL, `group` = ?, `retry_after` = ? WHERE `id` = ? AND `locked_until` = ?;
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = NULL, `group` = ?, `retry_after` = ? WHERE `id` = ? AND `locked_until` = ?;
 -- binds: target, now, id[0], token
 
 -- move to table: lock
-SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?
 -- list binds: id[0]
 -- answers: id[0], token
@@ -132,7 +132,7 @@ SELECT `id`, `locked_until`, `group`, `payload`, `retry_after` FROM `jobs` WHERE
 -- answers: id[0], token, group, payload, retry_after
 
 -- claim head: stamp
-UPDATE `jobs` SET `locked_until` = ? WHERE `id` IN (/*list*/);
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = ? WHERE `id` IN (/*list*/);
 -- binds: expiry
 -- list: ?
 -- list binds: id[0]

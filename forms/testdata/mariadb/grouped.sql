@@ -13,7 +13,7 @@ CREATE TABLE `jobs` (
 CREATE INDEX `jobs_claim_idx` ON `jobs` (`group`, `priority`, `retry_after`, `id`);
 
 -- describe
-SELECT column_name, /*M! CASE WHEN EXISTS (SELECT 1 FROM information_schema.check_constraints AS k WHERE k.constraint_schema = columns.table_schema AND k.table_name = columns.table_name AND k.check_clause = CONCAT('json_valid(`', columns.column_name, '`)')) THEN 'json' ELSE */ column_type /*M! END */, is_nullable = 'YES', COALESCE(generation_expression, '') <> '', 0, datetime_precision, 0 FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = _utf8mb4 X'6A6F6273' ORDER BY ordinal_position;
+SELECT column_name, /*M! CASE WHEN EXISTS (SELECT 1 FROM information_schema.check_constraints AS k WHERE k.constraint_schema = columns.table_schema AND k.table_name = columns.table_name AND k.check_clause = CONCAT('json_valid(`', columns.column_name, '`)')) THEN 'json' ELSE */ column_type /*M! END */, is_nullable = 'YES', COALESCE(generation_expression, '') <> '', 0, datetime_precision, 0, column_key = 'PRI' FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = _utf8mb4 X'6A6F6273' ORDER BY ordinal_position;
 
 -- clock
 SELECT UNIX_TIMESTAMP(NOW(6));
@@ -32,7 +32,7 @@ SELECT `id`, `locked_until`, `attempt`, `group`, `headers`, `payload`, `priority
 -- answers: id[0], token, attempt, group, headers, payload, priority, retry_after
 
 -- claim: stamp
-UPDATE `jobs` SET `locked_until` = ?, `attempt` = CASE WHEN `attempt` < 2147483647 THEN `attempt` + 1 ELSE `attempt` END WHERE `id` IN (/*list*/);
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = ?, `attempt` = CASE WHEN `attempt` < 2147483647 THEN `attempt` + 1 ELSE `attempt` END WHERE `id` IN (/*list*/);
 -- binds: expiry
 -- list: ?
 -- list binds: id[0]
@@ -49,7 +49,7 @@ SELECT `id`, `locked_until`, `attempt`, `group`, `headers`, `payload`, `priority
 -- answers: id[0], token, attempt, group, headers, payload, priority, retry_after
 
 -- claim ahead: stamp
-UPDATE `jobs` SET `locked_until` = ?, `attempt` = CASE WHEN `attempt` < 2147483647 THEN `attempt` + 1 ELSE `attempt` END WHERE `id` IN (/*list*/);
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = ?, `attempt` = CASE WHEN `attempt` < 2147483647 THEN `attempt` + 1 ELSE `attempt` END WHERE `id` IN (/*list*/);
 -- binds: expiry
 -- list: ?
 -- list binds: id[0]
@@ -61,13 +61,13 @@ SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
 -- answers: id[0], token
 
 -- extend: lock
-SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?
 -- list binds: id[0]
 -- answers: id[0], token, attempt
 
 -- extend
-UPDATE `jobs` SET `locked_until` = GREATEST(`locked_until`, ?) WHERE `id` IN (/*list*/);
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = GREATEST(`locked_until`, ?) WHERE `id` IN (/*list*/);
 -- binds: expiry
 -- list: ?
 -- list binds: id[0]
@@ -79,38 +79,38 @@ SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
 -- answers: id[0], token
 
 -- finish: lock
-SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?
 -- list binds: id[0]
 -- answers: id[0], token, attempt
 
 -- finish
-DELETE q FROM (SELECT `id`, `locked_until` FROM `jobs` WHERE `id` IN (/*list*/) LIMIT 18446744073709551615 FOR UPDATE SKIP LOCKED) AS h STRAIGHT_JOIN `jobs` AS q ON q.`id` = h.`id`;
+DELETE q FROM (SELECT `id`, `locked_until` FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) LIMIT 18446744073709551615 FOR UPDATE SKIP LOCKED) AS h STRAIGHT_JOIN `jobs` AS q FORCE INDEX (PRIMARY) ON q.`id` = h.`id`;
 -- list: ?
 -- list binds: id[0]
 
 -- return: lock
-SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?
 -- list binds: id[0]
 -- answers: id[0], token, attempt
 
 -- return
-UPDATE `jobs` SET `locked_until` = NULL, `retry_after` = COALESCE(?, `retry_after`), `attempt` = COALESCE(?, `attempt`), `error` = COALESCE(LEFT(?, 16383), `error`) WHERE `id` = ? AND `locked_until` = ? AND `attempt` = ?;
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = NULL, `retry_after` = COALESCE(?, `retry_after`), `attempt` = COALESCE(?, `attempt`), `error` = COALESCE(LEFT(?, 16383), `error`) WHERE `id` = ? AND `locked_until` = ? AND `attempt` = ?;
 -- binds: until, restore, reason, id[0], token, count
 
 -- move to group: lock
-SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?
 -- list binds: id[0]
 -- answers: id[0], token, attempt
 
 -- move to group
-UPDATE `jobs` SET `locked_until` = NULL, `group` = ?, `retry_after` = ?, `attempt` = COALESCE(?, `attempt`), `error` = COALESCE(LEFT(?, 16383), `error`) WHERE `id` = ? AND `locked_until` = ? AND `attempt` = ?;
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = NULL, `group` = ?, `retry_after` = ?, `attempt` = COALESCE(?, `attempt`), `error` = COALESCE(LEFT(?, 16383), `error`) WHERE `id` = ? AND `locked_until` = ? AND `attempt` = ?;
 -- binds: target, now, restore, reason, id[0], token, count
 
 -- move to table: lock
-SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
+SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?
 -- list binds: id[0]
 -- answers: id[0], token, attempt

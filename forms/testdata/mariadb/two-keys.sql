@@ -11,7 +11,7 @@ CREATE TABLE `My "Jobs"` (
 CREATE INDEX `My "Jobs"_claim_idx` ON `My "Jobs"` (`group`, `tenant`, `order`);
 
 -- describe
-SELECT column_name, /*M! CASE WHEN EXISTS (SELECT 1 FROM information_schema.check_constraints AS k WHERE k.constraint_schema = columns.table_schema AND k.table_name = columns.table_name AND k.check_clause = CONCAT('json_valid(`', columns.column_name, '`)')) THEN 'json' ELSE */ column_type /*M! END */, is_nullable = 'YES', COALESCE(generation_expression, '') <> '', 0, datetime_precision, 0 FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = _utf8mb4 X'4D7920224A6F627322' ORDER BY ordinal_position;
+SELECT column_name, /*M! CASE WHEN EXISTS (SELECT 1 FROM information_schema.check_constraints AS k WHERE k.constraint_schema = columns.table_schema AND k.table_name = columns.table_name AND k.check_clause = CONCAT('json_valid(`', columns.column_name, '`)')) THEN 'json' ELSE */ column_type /*M! END */, is_nullable = 'YES', COALESCE(generation_expression, '') <> '', 0, datetime_precision, 0, column_key = 'PRI' FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = _utf8mb4 X'4D7920224A6F627322' ORDER BY ordinal_position;
 
 -- clock
 SELECT UNIX_TIMESTAMP(NOW(6));
@@ -30,7 +30,7 @@ SELECT `tenant`, `order`, `Locked Until`, `select`, `group`, `payload` FROM `My 
 -- answers: id[0], id[1], token, attempt, group, payload
 
 -- claim: stamp
-UPDATE `My "Jobs"` SET `Locked Until` = ?, `select` = CASE WHEN `select` < 2147483647 THEN `select` + 1 ELSE `select` END WHERE (`tenant`, `order`) IN (/*list*/);
+UPDATE `My "Jobs"` FORCE INDEX (PRIMARY) SET `Locked Until` = ?, `select` = CASE WHEN `select` < 2147483647 THEN `select` + 1 ELSE `select` END WHERE (`tenant`, `order`) IN (/*list*/);
 -- binds: expiry
 -- list: (?, ?)
 -- list binds: id[0], id[1]
@@ -47,7 +47,7 @@ SELECT `tenant`, `order`, `Locked Until`, `select`, `group`, `payload` FROM `My 
 -- answers: id[0], id[1], token, attempt, group, payload
 
 -- claim ahead: stamp
-UPDATE `My "Jobs"` SET `Locked Until` = ?, `select` = CASE WHEN `select` < 2147483647 THEN `select` + 1 ELSE `select` END WHERE (`tenant`, `order`) IN (/*list*/);
+UPDATE `My "Jobs"` FORCE INDEX (PRIMARY) SET `Locked Until` = ?, `select` = CASE WHEN `select` < 2147483647 THEN `select` + 1 ELSE `select` END WHERE (`tenant`, `order`) IN (/*list*/);
 -- binds: expiry
 -- list: (?, ?)
 -- list binds: id[0], id[1]
@@ -59,13 +59,13 @@ SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR) FROM `My "Jobs"` WHERE (`
 -- answers: id[0], id[1], token
 
 -- extend: lock
-SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR), `select` FROM `My "Jobs"` WHERE (`tenant`, `order`) IN (/*list*/) ORDER BY `tenant`, `order` FOR UPDATE SKIP LOCKED;
+SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR), `select` FROM `My "Jobs"` FORCE INDEX (PRIMARY) WHERE (`tenant`, `order`) IN (/*list*/) ORDER BY `tenant`, `order` FOR UPDATE SKIP LOCKED;
 -- list: (?, ?)
 -- list binds: id[0], id[1]
 -- answers: id[0], id[1], token, attempt
 
 -- extend
-UPDATE `My "Jobs"` SET `Locked Until` = GREATEST(`Locked Until`, ?) WHERE (`tenant`, `order`) IN (/*list*/);
+UPDATE `My "Jobs"` FORCE INDEX (PRIMARY) SET `Locked Until` = GREATEST(`Locked Until`, ?) WHERE (`tenant`, `order`) IN (/*list*/);
 -- binds: expiry
 -- list: (?, ?)
 -- list binds: id[0], id[1]
@@ -77,38 +77,38 @@ SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR) FROM `My "Jobs"` WHERE (`
 -- answers: id[0], id[1], token
 
 -- finish: lock
-SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR), `select` FROM `My "Jobs"` WHERE (`tenant`, `order`) IN (/*list*/) ORDER BY `tenant`, `order` FOR UPDATE SKIP LOCKED;
+SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR), `select` FROM `My "Jobs"` FORCE INDEX (PRIMARY) WHERE (`tenant`, `order`) IN (/*list*/) ORDER BY `tenant`, `order` FOR UPDATE SKIP LOCKED;
 -- list: (?, ?)
 -- list binds: id[0], id[1]
 -- answers: id[0], id[1], token, attempt
 
 -- finish
-DELETE q FROM (SELECT `tenant`, `order`, `Locked Until` FROM `My "Jobs"` WHERE (`tenant`, `order`) IN (/*list*/) LIMIT 18446744073709551615 FOR UPDATE SKIP LOCKED) AS h STRAIGHT_JOIN `My "Jobs"` AS q ON q.`tenant` = h.`tenant` AND q.`order` = h.`order`;
+DELETE q FROM (SELECT `tenant`, `order`, `Locked Until` FROM `My "Jobs"` FORCE INDEX (PRIMARY) WHERE (`tenant`, `order`) IN (/*list*/) LIMIT 18446744073709551615 FOR UPDATE SKIP LOCKED) AS h STRAIGHT_JOIN `My "Jobs"` AS q FORCE INDEX (PRIMARY) ON q.`tenant` = h.`tenant` AND q.`order` = h.`order`;
 -- list: (?, ?)
 -- list binds: id[0], id[1]
 
 -- return: lock
-SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR), `select` FROM `My "Jobs"` WHERE (`tenant`, `order`) IN (/*list*/) ORDER BY `tenant`, `order` FOR UPDATE SKIP LOCKED;
+SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR), `select` FROM `My "Jobs"` FORCE INDEX (PRIMARY) WHERE (`tenant`, `order`) IN (/*list*/) ORDER BY `tenant`, `order` FOR UPDATE SKIP LOCKED;
 -- list: (?, ?)
 -- list binds: id[0], id[1]
 -- answers: id[0], id[1], token, attempt
 
 -- return
-UPDATE `My "Jobs"` SET `Locked Until` = ?, `select` = COALESCE(?, `select`) WHERE `tenant` = ? AND `order` = ? AND `Locked Until` = ? AND `select` = ?;
+UPDATE `My "Jobs"` FORCE INDEX (PRIMARY) SET `Locked Until` = ?, `select` = COALESCE(?, `select`) WHERE `tenant` = ? AND `order` = ? AND `Locked Until` = ? AND `select` = ?;
 -- binds: until, restore, id[0], id[1], token, count
 
 -- move to group: lock
-SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR), `select` FROM `My "Jobs"` WHERE (`tenant`, `order`) IN (/*list*/) ORDER BY `tenant`, `order` FOR UPDATE SKIP LOCKED;
+SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR), `select` FROM `My "Jobs"` FORCE INDEX (PRIMARY) WHERE (`tenant`, `order`) IN (/*list*/) ORDER BY `tenant`, `order` FOR UPDATE SKIP LOCKED;
 -- list: (?, ?)
 -- list binds: id[0], id[1]
 -- answers: id[0], id[1], token, attempt
 
 -- move to group
-UPDATE `My "Jobs"` SET `Locked Until` = NULL, `group` = ?, `select` = COALESCE(?, `select`) WHERE `tenant` = ? AND `order` = ? AND `Locked Until` = ? AND `select` = ?;
+UPDATE `My "Jobs"` FORCE INDEX (PRIMARY) SET `Locked Until` = NULL, `group` = ?, `select` = COALESCE(?, `select`) WHERE `tenant` = ? AND `order` = ? AND `Locked Until` = ? AND `select` = ?;
 -- binds: target, restore, id[0], id[1], token, count
 
 -- move to table: lock
-SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR), `select` FROM `My "Jobs"` WHERE (`tenant`, `order`) IN (/*list*/) ORDER BY `tenant`, `order` FOR UPDATE SKIP LOCKED;
+SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR), `select` FROM `My "Jobs"` FORCE INDEX (PRIMARY) WHERE (`tenant`, `order`) IN (/*list*/) ORDER BY `tenant`, `order` FOR UPDATE SKIP LOCKED;
 -- list: (?, ?)
 -- list binds: id[0], id[1]
 -- answers: id[0], id[1], token, attempt
