@@ -123,6 +123,8 @@ type Delivery struct {
 	others []string
 	// expires is when the lease ends by this host's clock.
 	expires time.Time
+	// guest is what the delivery's guest has of a transaction, nil where the form carries none.
+	guest *guest
 	// hold is the transaction that holds the row in the row lock form.
 	hold *hold
 	// held is the lock on the row's key in the advisory lock form.

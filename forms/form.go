@@ -51,8 +51,10 @@ type Options struct {
 	DeadTable *dialect.Table
 	// FIFO keeps one row of a group in work at a time, in claim order.
 	FIFO bool
-	// Level is the isolation level of the transactions in which deliveries are handled, empty for
-	// read_committed.
+	// Transactional deliveries have a transaction for what their guests write; see [Transactional].
+	Transactional bool
+	// Level is the isolation level of the transactions in which deliveries are handled, or how they
+	// begin where the database has no levels; empty is the database's own default for queues.
 	Level dialect.Level
 	// Backoff is how long this process leaves a row alone whose settlement was refused; nil is a second.
 	Backoff func(*Delivery) time.Duration

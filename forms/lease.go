@@ -19,11 +19,14 @@ type Lease struct {
 	source
 	dialect dialect.Lease
 
-	claim  dialect.LeaseClaim
-	ahead  dialect.LeaseClaim
-	extend dialect.Held
-	change [changeCount]dialect.Held
-	held   dialect.Statement
+	claim     dialect.LeaseClaim
+	ahead     dialect.LeaseClaim
+	extension dialect.Held
+	change    [changeCount]dialect.Held
+	held      dialect.Statement
+	// rules are set where deliveries have transactions, and lockRow locks the row of one.
+	rules   *dialect.GuestRules
+	lockRow *dialect.Statement
 	// fifo is set for a table whose groups keep their order, and head claims the head of a group.
 	fifo *fifo
 	head dialect.LeaseClaim
@@ -40,12 +43,15 @@ func NewLease(s store.Store, o Options) (*Lease, error) {
 	ahead := selection
 	ahead.BelowCap = o.MaxAttempts > 0
 	l := &Lease{
-		source:  newSource(s, o),
-		dialect: d,
-		claim:   d.LeaseClaim(t, selection),
-		ahead:   d.LeaseClaim(t, ahead),
-		extend:  d.LeaseExtend(t),
-		held:    d.LeaseHeld(t),
+		source:    newSource(s, o),
+		dialect:   d,
+		claim:     d.LeaseClaim(t, selection),
+		ahead:     d.LeaseClaim(t, ahead),
+		extension: d.LeaseExtend(t),
+		held:      d.LeaseHeld(t),
+	}
+	if err := l.transactional(); err != nil {
+		return nil, err
 	}
 	l.change[Finish] = d.LeaseFinish(t)
 	l.change[Return] = d.LeaseReturn(t)
@@ -94,11 +100,12 @@ func (l *Lease) Statements() []Named {
 	if l.options.MaxAttempts > 0 {
 		claim("claim ahead", &l.ahead)
 	}
-	held("extend", &l.extend)
+	held("extend", &l.extension)
 	for change, name := range []string{"finish", "return", "move to group", "move to table"} {
 		held(name, &l.change[change])
 	}
 	add("held", &l.held)
+	add("lock for a transaction", l.lockRow)
 	if l.fifo != nil {
 		list = append(list, l.fifo.statements()...)
 		claim("claim head", &l.head)

@@ -38,6 +38,9 @@ func (l *Lease) Claim(ctx context.Context, limit int, ahead bool) ([]*Delivery, 
 	deliveries := make([]*Delivery, len(batch.rows))
 	for i := range batch.rows {
 		deliveries[i] = batch.rows[i].delivery
+		if l.rules != nil {
+			deliveries[i].guest = &guest{lock: newLock()}
+		}
 	}
 	return deliveries, nil
 }

@@ -44,8 +44,8 @@ func (l *Lease) Settle(ctx context.Context, settlements []*Settlement) []Answer 
 	})
 }
 
-// Extend moves the leases of deliveries to their full length from now, and answers each of them.
-func (l *Lease) Extend(ctx context.Context, deliveries []*Delivery) []Answer {
+// extend moves the leases of deliveries in one transaction, or more where they are many.
+func (l *Lease) extend(ctx context.Context, deliveries []*Delivery) []Answer {
 	now := l.options.Now()
 	expiry := l.expiry(now)
 	rows := make([]*Settlement, len(deliveries))
@@ -55,9 +55,9 @@ func (l *Lease) Extend(ctx context.Context, deliveries []*Delivery) []Answer {
 	answers := l.each(ctx, rows, work{
 		doing:  "extend",
 		refuse: func(*Settlement) error { return nil },
-		single: func([]*Settlement) bool { return single(&l.extend) },
+		single: func([]*Settlement) bool { return single(&l.extension) },
 		run: func(ctx context.Context, w writer, rows []*Settlement) (*found, error) {
-			return l.changeGroup(ctx, w, &l.extend, &bind{source: &l.source, now: now, expiry: expiry, rows: rows})
+			return l.changeGroup(ctx, w, &l.extension, &bind{source: &l.source, now: now, expiry: expiry, rows: rows})
 		},
 	})
 	written := l.dialect.FormatTime(expiry, l.table.Column(dialect.LockedUntil).Precision)
@@ -236,8 +236,7 @@ func (l *Lease) alone(ctx context.Context, row *Settlement, w work) Answer {
 		if answers[0].State != Lost {
 			break
 		}
-		d.others = append(d.others, d.token)
-		d.token, d.others = d.others[0], d.others[1:]
+		d.turn()
 	}
 	return answers[0]
 }

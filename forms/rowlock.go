@@ -22,6 +22,7 @@ type RowLock struct {
 	source
 	level   dialect.Level
 	dialect dialect.RowLock
+	rules   *dialect.GuestRules // set where deliveries carry what their guests write
 	change  [changeCount][]dialect.Statement
 
 	mu     sync.Mutex
@@ -35,14 +36,17 @@ type RowLock struct {
 	alone atomic.Int64
 }
 
-// hold is the transaction of one claim. Its lock keeps the probe and the settlement apart, which share
-// the connection.
+// hold is the transaction of one claim. Its lock keeps the probe, the guest and the settlement apart, which
+// share the connection.
 type hold struct {
-	mu      sync.Mutex
+	mu      lock
 	session store.Session
 	tx      store.Work
-	rows    int
-	ended   bool
+	// guest is what the guest of the claim's one delivery writes in the transaction, nil where the form
+	// carries nothing of guests.
+	guest *guest
+	rows  int
+	ended bool
 	// release ends what the hold has beside the transaction, and reports whether it is sure of it.
 	release func() bool
 }
@@ -62,6 +66,10 @@ func NewRowLock(s store.Store, o Options) (*RowLock, error) {
 		return nil, fmt.Errorf("table %s: %s does not keep the isolation level %q; it keeps %s", o.Table, d.Name(), o.Level, list(levels))
 	}
 	r := &RowLock{source: newSource(s, o), level: o.Level, dialect: d, claims: map[int]*dialect.Statement{}}
+	var err error
+	if r.rules, err = guestsOf(s, &r.options); err != nil {
+		return nil, err
+	}
 	r.countsLate = true
 	r.leftOut.rows = map[string]leftRow{}
 	t := o.Table
@@ -74,7 +82,6 @@ func NewRowLock(s store.Store, o Options) (*RowLock, error) {
 		r.change[MoveToTable] = d.MoveToTable(t, o.DeadTable)
 	}
 	if o.FIFO {
-		var err error
 		if r.fifo, err = newFIFO(&r.source); err != nil {
 			return nil, err
 		}
@@ -188,9 +195,9 @@ func (h *hold) end(clean bool) {
 	if h.release != nil {
 		clean = h.release() && clean
 	}
-	if clean {
-		_ = h.session.Release()
-	} else {
-		_ = h.session.Close()
+	if h.guest != nil && h.guest.work != nil {
+		clean = clean && wash(h.guest.work)
+		h.guest.work = nil
 	}
+	endSession(h.session, clean)
 }

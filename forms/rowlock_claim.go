@@ -16,7 +16,7 @@ func (r *RowLock) Claim(ctx context.Context, limit int, _ bool) ([]*Delivery, er
 		return r.claimHead(ctx)
 	}
 	alone := r.takeAlone()
-	if alone {
+	if alone || r.rules != nil {
 		limit = 1
 	}
 	deliveries, err := r.lock(ctx, limit)
@@ -46,7 +46,7 @@ func (r *RowLock) lock(ctx context.Context, limit int) ([]*Delivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &hold{session: session}
+	h := r.newHold(session)
 	var batch *claimed
 	for range tries {
 		batch, h.tx, err = r.lockOnce(ctx, session, limit)

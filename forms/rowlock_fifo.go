@@ -55,7 +55,7 @@ func (r *RowLock) lockHead(ctx context.Context, group string) ([]*Delivery, erro
 		{Statement: r.fifo.lock, Args: b.arguments(r.fifo.lock, 0), Row: one(&locked)},
 		{Statement: &r.head, Args: b.arguments(&r.head, 0), Row: batch.read(&r.head, false)},
 	}
-	h := &hold{session: session}
+	h := r.newHold(session)
 	if h.tx, err = session.BeginWork(ctx, store.TxOptions{Level: r.level}, steps...); err != nil {
 		// Whether the lock was taken is not known: with the session it ends.
 		return nil, errors.Join(err, session.Close())

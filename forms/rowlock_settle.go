@@ -43,7 +43,10 @@ func (r *RowLock) settle(ctx context.Context, h *hold, rows []*Settlement) Answe
 		return Answer{State: Lost}
 	}
 	now := r.options.Now()
-	err := h.tx.CommitWith(ctx, r.steps(now, rows)...)
+	err := h.endGuest(ctx, rows)
+	if err == nil {
+		err = h.tx.CommitWith(ctx, r.steps(now, rows)...)
+	}
 	if err == nil {
 		if r.fifo != nil {
 			r.fifo.settled(rows)

@@ -31,6 +31,8 @@ type Settlement struct {
 	// Uncount puts the attempt back to what it was before the claim. A dead letter always does: it
 	// keeps the attempt that failed.
 	Uncount bool
+	// Keep commits what the guest wrote in the delivery's transaction; otherwise it is rolled back.
+	Keep bool
 	// Reason is kept in the table's error column, where it has one; empty keeps what is there.
 	Reason string
 }

@@ -13,3 +13,12 @@ var guestRules = &dialect.GuestRules{
 	Refused:     []string{"get_lock", "release_lock", "release_all_locks"},
 	Backslashes: true, DoubleStrings: true, Backticks: true, Hashes: true, Conditional: true,
 }
+
+var _ dialect.LeaseTransactional = Dialect{}
+
+// LeaseLock implements [dialect.LeaseTransactional].
+func (d Dialect) LeaseLock(t *dialect.Table) dialect.Statement {
+	s := d.LeaseHeld(t)
+	s.SQL += " FOR UPDATE"
+	return s
+}

@@ -15,3 +15,13 @@ var guestRules = &dialect.GuestRules{
 		"pg_try_advisory_lock_shared", "pg_advisory_unlock", "pg_advisory_unlock_shared", "pg_advisory_unlock_all"},
 	Dollars: true, Nested: true, Escapes: true,
 }
+
+var _ dialect.LeaseTransactional = Dialect{}
+
+// LeaseLock implements [dialect.LeaseTransactional]. The lock lets rows be written that refer to this one, such
+// as by the same handler through another connection.
+func (d Dialect) LeaseLock(t *dialect.Table) dialect.Statement {
+	s := d.LeaseHeld(t)
+	s.SQL += " FOR " + forUpdate
+	return s
+}

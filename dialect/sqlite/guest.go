@@ -12,3 +12,21 @@ var guestRules = &dialect.GuestRules{
 	Verbs:     []string{"SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"},
 	Backticks: true, Brackets: true,
 }
+
+var _ dialect.LeaseTransactional = Dialect{}
+
+// LeaseLock implements [dialect.LeaseTransactional].
+func (d Dialect) LeaseLock(t *dialect.Table) dialect.Statement { return d.LeaseTouch(t) }
+
+var _ dialect.Leveled = Dialect{}
+
+// The ways in which a transaction begins (SQLite documentation, "Transaction").
+const (
+	deferred  dialect.Level = "deferred"
+	immediate dialect.Level = "immediate"
+	exclusive dialect.Level = "exclusive"
+)
+
+// Levels implements [dialect.Leveled]: SQLite has one isolation level, and a mode in its place. A delivery's
+// transaction writes with its first statement, so that a deferred one becomes immediate there.
+func (Dialect) Levels() []dialect.Level { return []dialect.Level{immediate, deferred, exclusive} }

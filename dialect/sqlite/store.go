@@ -74,8 +74,15 @@ func filePath(rawURL string) (string, error) {
 	return path, nil
 }
 
-// begin starts a transaction that will write: one that only reads first would fail when it came to write.
-func begin(store.TxOptions) []string { return []string{"BEGIN IMMEDIATE"} }
+// begin starts a transaction that will write: unless it is told otherwise, one that only reads first would
+// fail when it came to write.
+func begin(o store.TxOptions) []string {
+	level := o.Level
+	if level == "" {
+		level = immediate
+	}
+	return []string{"BEGIN " + level.SQL()}
+}
 
 // failure knows that an embedded database always answers: what failed was rolled back.
 func failure(err error) store.Failure {

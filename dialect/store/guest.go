@@ -43,6 +43,9 @@ func (e *GuestError) Error() string {
 	return e.Message
 }
 
+// ErrArguments is the error of arguments that are not a JSON array.
+var ErrArguments = errors.New("the arguments are not a JSON array of values")
+
 // GuestArguments reads the arguments of a guest's statement, a JSON array or nothing, as [abi.ReadValue] does.
 func GuestArguments(text []byte) ([]any, error) {
 	if len(text) == 0 {
@@ -50,13 +53,13 @@ func GuestArguments(text []byte) ([]any, error) {
 	}
 	var raw []json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil || raw == nil {
-		return nil, errors.New("the arguments are not a JSON array")
+		return nil, ErrArguments
 	}
 	args := make([]any, len(raw))
 	for i, value := range raw {
 		var err error
 		if args[i], err = abi.ReadValue(abi.ValueAny, value); err != nil {
-			return nil, fmt.Errorf("argument %d: %w", i+1, err)
+			return nil, fmt.Errorf("%w: argument %d: %w", ErrArguments, i+1, err)
 		}
 	}
 	return args, nil
