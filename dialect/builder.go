@@ -64,6 +64,8 @@ type Grammar struct {
 	Look string
 	// Nulls orders a nullable column with its NULLs first or last.
 	Nulls func(column string, first bool) string
+	// IndexNulls does so in an index; nil where an index takes no such words.
+	IndexNulls func(column string, first bool) string
 	// Text renders an expression as text.
 	Text func(expression string) string
 	// StoredKey renders a column of a key so that the driver answers what the database keeps; nil where
@@ -128,14 +130,17 @@ func (g *Grammar) AnswerIDs(t *Table) string {
 }
 
 // Order is the claim order: priority, retry_after, key.
-func (g *Grammar) Order(t *Table) string {
+func (g *Grammar) Order(t *Table) string { return g.order(t, g.Nulls) }
+
+// order is the claim order with NULLs in a place of their own, or in the database's where nulls is nil.
+func (g *Grammar) order(t *Table, place func(column string, first bool) string) string {
 	var terms []string
 	nulls := func(r Role, first bool) {
 		if !t.Has(r) {
 			return
 		}
-		if column := g.Role(t, "", r); t.Column(r).Nullable {
-			terms = append(terms, g.Nulls(column, first))
+		if column := g.Role(t, "", r); t.Column(r).Nullable && place != nil {
+			terms = append(terms, place(column, first))
 		} else {
 			terms = append(terms, column)
 		}

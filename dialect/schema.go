@@ -74,7 +74,7 @@ func (g *Grammar) Index(t *Table, maxName int) string {
 	if t.Has(ProcessedAt) {
 		columns = append(columns, g.Role(t, "", ProcessedAt))
 	}
-	return g.index(t, "_claim_idx", maxName, strings.Join(append(columns, g.Order(t)), ", "))
+	return g.index(t, "_claim_idx", maxName, strings.Join(append(columns, g.order(t, g.IndexNulls)), ", "))
 }
 
 // index is the CREATE INDEX of columns under a name that the database can keep.

@@ -155,11 +155,18 @@ func New(s store.Store, o Options) (Form, error) {
 	if _, ok := s.Dialect().(dialect.Rows); !ok && !o.Table.Has(dialect.Payload) {
 		return nil, fmt.Errorf("table %s: %s has no row mode, which a table without a payload takes", o.Table, s.Dialect().Name())
 	}
-	if o.Table.Key != nil {
-		return NewAdvisory(s, o)
+	var form Form
+	var err error
+	switch {
+	case o.Table.Key != nil:
+		form, err = NewAdvisory(s, o)
+	case o.Table.Has(dialect.LockedUntil):
+		form, err = NewLease(s, o)
+	default:
+		form, err = NewRowLock(s, o)
 	}
-	if o.Table.Has(dialect.LockedUntil) {
-		return NewLease(s, o)
+	if err != nil {
+		return nil, err
 	}
-	return NewRowLock(s, o)
+	return form, nil
 }

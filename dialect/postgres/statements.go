@@ -15,18 +15,14 @@ type Dialect struct{ *dialect.Grammar }
 func New() Dialect { return Dialect{&grammar} }
 
 var grammar = dialect.Grammar{
-	Quote:    quote,
-	Numbered: true,
-	Nulls: func(column string, first bool) string {
-		if first {
-			return column + " NULLS FIRST"
-		}
-		return column
-	},
-	Text:     func(expression string) string { return expression + "::text" },
-	Typed:    func(placeholder string, c dialect.Column) string { return placeholder + "::" + c.Type },
-	Override: override,
-	Clock:    "statement_timestamp()",
+	Quote:      quote,
+	Numbered:   true,
+	Nulls:      nulls,
+	IndexNulls: nulls,
+	Text:       func(expression string) string { return expression + "::text" },
+	Typed:      func(placeholder string, c dialect.Column) string { return placeholder + "::" + c.Type },
+	Override:   override,
+	Clock:      "statement_timestamp()",
 	After: func(microseconds string) string {
 		return "statement_timestamp() + " + microseconds + "::bigint * interval '1 microsecond'"
 	},
@@ -46,6 +42,14 @@ func (Dialect) Name() string { return "PostgreSQL" }
 
 // Quote implements [dialect.Dialect].
 func (Dialect) Quote(identifier string) string { return quote(identifier) }
+
+// nulls orders a column; NULLs come last by themselves.
+func nulls(column string, first bool) string {
+	if first {
+		return column + " NULLS FIRST"
+	}
+	return column
+}
 
 func quote(identifier string) string {
 	return `"` + strings.ReplaceAll(identifier, `"`, `""`) + `"`
