@@ -58,7 +58,7 @@ func Open(ctx context.Context, d dialect.Dialect, rawURL string, _ store.Options
 func filePath(rawURL string) (string, error) {
 	rest, found := strings.CutPrefix(rawURL, "sqlite:")
 	if !found {
-		return "", errors.New("the URL does not start with sqlite:")
+		return "", errors.New("the URL is not one of sqlite")
 	}
 	rest = strings.TrimPrefix(rest, "//")
 	path, err := url.PathUnescape(rest)
