@@ -112,10 +112,15 @@ func (s session) Connect(ctx context.Context) (driver.Conn, error) {
 
 // failure follows the servers' error reference: a deadlock (1213) and a lock wait (1205) pass, as do
 // too many connections (1040) and a table that changed under the statement (1412, 1020). A session that
-// was killed (1927, 1317) or whose server stops (1053) says nothing of what it did.
+// was killed (1927, 1317) or whose server stops (1053) says nothing of what it did. A bad connection is one
+// on which nothing was sent, or whose server is read-only (1290, 1792, 1836) and did nothing.
 func failure(err error) store.Failure {
 	var answered *mysqldriver.MySQLError
-	if !errors.As(err, &answered) {
+	switch {
+	case errors.As(err, &answered):
+	case errors.Is(err, driver.ErrBadConn):
+		return store.Unsent
+	default:
 		return store.Unanswered
 	}
 	switch answered.Number {

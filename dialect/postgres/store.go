@@ -180,8 +180,8 @@ func (s *Store) Close() error {
 
 // Failure implements [store.Store]. A server that is going away says so with a fatal error, and it
 // may have committed before. Classes 40 (rollback), 53 (resources) and 55P03 (lock) pass by
-// themselves (PostgreSQL documentation, appendix A), and so does what another connection, or the same
-// statement parsed anew, may answer otherwise.
+// themselves (PostgreSQL documentation, appendix A), and so does a statement that has to be prepared anew.
+// One that a read-only server refused has to find another connection, so that it counts as not sent.
 func (s *Store) Failure(err error) store.Failure {
 	var never unsent
 	if errors.As(err, &never) || pgconn.SafeToRetry(err) {
@@ -191,8 +191,9 @@ func (s *Store) Failure(err error) store.Failure {
 	switch {
 	case !errors.As(err, &answered), answered.Severity == "FATAL", answered.Severity == "PANIC":
 		return store.Unanswered
-	case strings.HasPrefix(answered.Code, "40"), strings.HasPrefix(answered.Code, "53"), answered.Code == "55P03",
-		answered.Code == readOnly, outdated(answered):
+	case answered.Code == readOnly:
+		return store.Unsent
+	case strings.HasPrefix(answered.Code, "40"), strings.HasPrefix(answered.Code, "53"), answered.Code == "55P03", outdated(answered):
 		return store.Transient
 	default:
 		return store.Refused
