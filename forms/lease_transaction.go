@@ -143,6 +143,7 @@ func (l *Lease) End(ctx context.Context, s *Settlement) (Answer, bool) {
 	if g.work == nil {
 		return Answer{}, false
 	}
+	g.over = true
 	err := l.settleOwn(ctx, s)
 	if err == nil {
 		err = g.work.CommitWith(ctx)
@@ -244,10 +245,13 @@ func (l *Lease) heldByTransaction(ctx context.Context, d *Delivery) bool {
 	if !g.lock.TryLock() {
 		return true // a statement is on its way
 	}
-	if g.work == nil {
+	if g.work == nil && !g.over {
 		return false
 	}
 	defer g.lock.Unlock()
+	if g.over {
+		return true // and settled, or about to be
+	}
 	if err := g.session.Ping(ctx); err != nil {
 		g.spoiled = fmt.Errorf("the connection of the delivery's transaction was lost: %w", err)
 		g.work = nil

@@ -39,6 +39,8 @@ type guest struct {
 	session   store.Session
 	savepoint string
 	spoiled   error
+	// over says that the transaction has ended by the delivery's settlement.
+	over bool
 }
 
 // guestsOf gives the rules for statements of guests, and fails where the database carries none.

@@ -65,7 +65,7 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 		return nil // reported with the table
 	}
 	o := forms.Options{Table: t, Group: h.Group, Lease: h.Lease, MaxAttempts: int64(h.MaxAttempts), FIFO: h.Table.FIFO, Rest: restFor(h),
-		Level: dialect.Level(h.Table.Isolation), Backoff: (&policy{handler: h}).backoff,
+		Level: dialect.Level(cmp.Or(h.Table.Isolation, h.Table.Mode)), Transactional: h.Transactional, Backoff: (&policy{handler: h}).backoff,
 		Lock: h.Table.Lock, Unlock: h.Table.Unlock, Sessions: h.Threads, Now: now}
 	if h.Group == config.EveryGroup {
 		o.Group, o.AllGroups, o.Except = "", true, deadGroups(c.config, h.Table)
@@ -141,7 +141,9 @@ func (c *checker) modules(ctx context.Context, e *engine.Engine) []*engine.Modul
 	errs := make([]error, len(modules))
 	var loading sync.WaitGroup
 	for i, h := range c.config.Handlers {
-		loading.Go(func() { modules[i], errs[i] = e.Load(ctx, h.Module, engine.Limits{Memory: h.Memory}) })
+		loading.Go(func() {
+			modules[i], errs[i] = e.Load(ctx, h.Module, engine.Limits{Memory: h.Memory, Allowed: allowed(h)})
+		})
 	}
 	loading.Wait()
 	for i, h := range c.config.Handlers {

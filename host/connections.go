@@ -8,8 +8,8 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 )
 
-// connections shares the pool out: claims that hold a connection until they are settled, and sessions that hold locks, leave one of it
-// for everything else. It gives what they may take, as a channel that a claim fills and empties. A pool
+// connections shares the pool out: claims and transactions that hold a connection until a row is settled, and
+// sessions that hold locks, leave one of it for everything else. It gives what they may take, as a channel that a claim fills and empties. A pool
 // that is short of room runs fewer rows at once; one that has none for such claims is refused.
 func (c *checker) connections(subscriptions []*subscription) chan struct{} {
 	pool := c.config.Database.MaxConnections
@@ -20,6 +20,10 @@ func (c *checker) connections(subscriptions []*subscription) chan struct{} {
 			n := sub.handler.Threads * form.Connections()
 			sum += n
 			terms = append(terms, fmt.Sprintf("%d × %d of handlers.%s", sub.handler.Threads, form.Connections(), sub.handler.Name))
+		}
+		if sub.inline == nil && sub.transactional() != nil {
+			sum += sub.handler.Threads
+			terms = append(terms, fmt.Sprintf("%d of handlers.%s", sub.handler.Threads, sub.handler.Name))
 		}
 		if held, ok := sub.form.(forms.Held); ok && held.Connections() > 0 {
 			sum += held.Connections()

@@ -44,7 +44,7 @@ func (p *policy) returned(d *forms.Delivery, r *engine.Result) (forms.Settlement
 	s := forms.Settlement{Delivery: d, Reason: r.Reason}
 	switch r.Code {
 	case abi.Ack:
-		s.Reason = ""
+		s.Reason, s.Keep = "", true
 		return s, acked
 	case abi.Drop:
 		return s, dropped

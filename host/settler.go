@@ -119,16 +119,27 @@ func (s *settler) settle(ctx context.Context) {
 	if len(s.batch) == 0 {
 		return
 	}
-	settlements := make([]*forms.Settlement, len(s.batch))
+	var open []*verdict
+	var settlements []*forms.Settlement
 	for i := range s.batch {
-		settlements[i] = &s.batch[i].settlement
+		if v := &s.batch[i]; v.answer == nil {
+			open, settlements = append(open, v), append(settlements, &v.settlement)
+		}
 	}
-	bounded, cancel := context.WithTimeout(ctx, answerTimeout)
-	answers := s.form.Settle(bounded, settlements)
-	cancel()
+	var answers []forms.Answer
+	if len(settlements) > 0 {
+		bounded, cancel := context.WithTimeout(ctx, answerTimeout)
+		answers = s.form.Settle(bounded, settlements)
+		cancel()
+	}
 	s.mu.Lock()
+	for i := range s.batch {
+		if v := &s.batch[i]; v.answer != nil {
+			s.answer(ctx, v, *v.answer)
+		}
+	}
 	for i, answer := range answers {
-		s.answer(ctx, &s.batch[i], answer)
+		s.answer(ctx, open[i], answer)
 	}
 	s.mu.Unlock()
 	clear(s.batch) // its rows and their payloads are free to go

@@ -23,6 +23,8 @@ type task struct {
 	lane int
 	// alone keeps the row from sharing its call.
 	alone bool
+	// connected says that the row's transaction has taken one of the connections for deliveries.
+	connected bool
 	// lost is set by the settler when an extension found the row taken.
 	lost bool
 	// caller is the thread whose guest works on the row, or did.
@@ -43,7 +45,7 @@ func newTask(d *forms.Delivery) *task {
 
 // released is the verdict on a row that was not started: it goes back with its attempt.
 func (t *task) released() verdict {
-	return verdict{t, forms.Settlement{Delivery: t.delivery, Change: forms.Return, Uncount: true}, released}
+	return verdict{task: t, settlement: forms.Settlement{Delivery: t.delivery, Change: forms.Return, Uncount: true}, outcome: released}
 }
 
 // held reports whether the delivery's hold lasts at that time.
@@ -60,4 +62,6 @@ type verdict struct {
 	task       *task
 	settlement forms.Settlement
 	outcome    outcome
+	// answer is what became of a settlement that the row's own transaction made; nil for one that is to be made.
+	answer *forms.Answer
 }

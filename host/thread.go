@@ -53,7 +53,7 @@ func (t *thread) run(ctx context.Context) {
 		}
 		verdicts := t.handleAll(t.caller.begin(ctx, t.tasks), t.tasks)
 		t.caller.end()
-		t.sub.settler.add(verdicts...)
+		t.sub.settler.add(t.sub.conclude(verdicts)...)
 		clear(t.tasks)
 		clear(t.verdicts)
 	}
@@ -138,11 +138,11 @@ func (s *subscription) unstartable(task *task, now time.Time) (v verdict, ended 
 	}
 	if s.policy.overspent(d) {
 		buried, o := s.policy.bury(forms.Settlement{Delivery: d, Reason: "the last attempt ended without an outcome"})
-		return verdict{task, buried, o}, true
+		return verdict{task: task, settlement: buried, outcome: o}, true
 	}
 	if flaw := s.flaw(d); flaw != "" {
 		failed, o := s.policy.undecodable(d, flaw)
-		return verdict{task, failed, o}, true
+		return verdict{task: task, settlement: failed, outcome: o}, true
 	}
 	return verdict{}, false
 }
@@ -150,6 +150,7 @@ func (s *subscription) unstartable(task *task, now time.Time) (v verdict, ended 
 // judge says what becomes of a row by its call's result.
 func (s *subscription) judge(ctx context.Context, task *task, result *engine.Result) verdict {
 	d := task.delivery
+	result = s.spoil(task, result)
 	settlement, o := s.policy.settle(d, result)
 	if result.Failure != engine.None && result.Failure != engine.Interrupted {
 		s.log.LogAttrs(ctx, slog.LevelWarn, "the handler failed", slog.String("row", d.ID.String()),
@@ -159,7 +160,7 @@ func (s *subscription) judge(ctx context.Context, task *task, result *engine.Res
 		// Before the settlement: from then on the row can be claimed again.
 		s.lone.learn(d, result, settlement.Change == forms.Return)
 	}
-	return verdict{task, settlement, o}
+	return verdict{task: task, settlement: settlement, outcome: o}
 }
 
 // flaw says why no handler can be given the row; empty where one can.
@@ -189,6 +190,7 @@ func (t *thread) call(ctx context.Context, tasks []*task) {
 	messages := t.messages[:len(tasks)]
 	for i, task := range tasks {
 		fill(messages[i], h, task.delivery)
+		messages[i].Statements = t.sub.statements(task)
 	}
 	t.results = t.results[:0]
 	if h.Batch > 1 {
@@ -197,7 +199,7 @@ func (t *thread) call(ctx context.Context, tasks []*task) {
 		t.results = append(t.results, t.instance.Handle(ctx, messages[0]))
 	}
 	for _, m := range messages {
-		m.Headers, m.Payload = nil, nil // free to go while the thread is idle
+		m.Headers, m.Payload, m.Statements = nil, nil, nil // free to go while the thread is idle
 	}
 	t.handled += len(tasks)
 	worn := h.Instance == "fresh" || h.RecycleAfter > 0 && t.handled >= h.RecycleAfter ||

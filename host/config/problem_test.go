@@ -201,7 +201,6 @@ func TestUnsupported(t *testing.T) {
 		{"[tables.jobs]", "processed_at = \"p\"\nretain = \"1h\"", "tables.jobs.retain"},
 		{"[handlers.a]", "connections = 2", "handlers.a.connections"},
 		{"[handlers.a]", `rate_limit = "1/s"`, "handlers.a.rate_limit"},
-		{"[handlers.a]", "transactional = true", "handlers.a.transactional"},
 		{"[handlers.a]", `transaction_role = "x"`, "handlers.a.transaction_role"},
 		{"[handlers.a]", "limits.publishes = 1", "handlers.a.limits"},
 		{"[handlers.a]", `allow.db = "pool"`, "handlers.a.allow.db"},

@@ -1,5 +1,7 @@
 package config
 
+import "slices"
+
 // What the specification has and the runtime does not do yet is refused, since ignoring it would change
 // what happens to rows. A behaviour that arrives deletes its line here.
 
@@ -10,7 +12,6 @@ var unsupportedTop = []unsupported[*Config]{
 }
 
 var unsupportedTables = []unsupported[*Table]{
-	{"mode", "", func(t *Table) bool { return t.Mode != "" }},
 	{"on_conflict", "", func(t *Table) bool { return t.OnConflict != nil }},
 	{"retain", "", func(t *Table) bool { return t.Retain != 0 }},
 }
@@ -21,10 +22,16 @@ var unsupportedHandlers = []unsupported[*Handler]{
 		return h.ByKey && h.Table != nil && h.Table.LockedUntil == "" && h.Table.AdvisoryLock == ""
 	}},
 	{"rate_limit", "", func(h *Handler) bool { return h.RateLimit != Rate{} }},
-	{"transactional", "", func(h *Handler) bool { return h.Transactional }},
+	{"transactional", "transactional in the advisory lock form is ", func(h *Handler) bool {
+		return h.Transactional && h.Table != nil && h.Table.AdvisoryLock != ""
+	}},
 	{"transaction_role", "", func(h *Handler) bool { return h.TransactionRole != "" }},
-	{"limits", "", func(h *Handler) bool { return h.Limits != newHandler("", nil).Limits }},
-	{"allow.db", "", func(h *Handler) bool { return h.Allow.DB != nil }},
+	{"limits", "limits but that of db_result are ", func(h *Handler) bool {
+		limits := newHandler("", nil).Limits
+		limits.DBResult = h.Limits.DBResult
+		return h.Limits != limits
+	}},
+	{"allow.db", `db = "pool" is `, func(h *Handler) bool { return slices.Contains(h.Allow.DB, "pool") }},
 	{"allow.publish", "", func(h *Handler) bool { return h.Allow.Publish != nil }},
 	{"allow.http", "", func(h *Handler) bool { return h.Allow.HTTP != nil }},
 	{"allow.env", "", func(h *Handler) bool { return len(h.Allow.Env) > 0 }},

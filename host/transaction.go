@@ -1,0 +1,146 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/inbox-wasm/inbox-wasm/abi"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
+	"github.com/inbox-wasm/inbox-wasm/host/engine"
+)
+
+// allowed names the functions with a side effect that a handler may import.
+func allowed(h *config.Handler) []string {
+	if len(h.Allow.DB) > 0 {
+		return []string{"db"}
+	}
+	return nil
+}
+
+// transactional is the form of a handler whose deliveries have transactions, nil for the others.
+func (s *subscription) transactional() forms.Transactional {
+	if !s.handler.Transactional {
+		return nil
+	}
+	form, _ := s.form.(forms.Transactional)
+	return form
+}
+
+// statements runs what the guest asks of the database about one row; nil where its handler allows nothing.
+func (s *subscription) statements(t *task) engine.Statements {
+	form := s.transactional()
+	if form == nil || !slices.Contains(s.handler.Allow.DB, "tx") {
+		return nil
+	}
+	return func(ctx context.Context, conn int32, sql string, args []byte) ([]byte, abi.Errno) {
+		if conn != engine.ConnTransaction {
+			return nil, abi.NotAllowed
+		}
+		if !s.connect(ctx, t) {
+			return nil, abi.DeadlinePassed
+		}
+		result, err := form.Run(ctx, t.delivery, sql, args, s.handler.Limits.DBResult)
+		return answered(ctx, result, err)
+	}
+}
+
+// answered is the result of a statement as the contract has it.
+func answered(ctx context.Context, result []byte, err error) ([]byte, abi.Errno) {
+	switch {
+	case err == nil:
+		return result, 0
+	case ctx.Err() != nil:
+		return nil, abi.DeadlinePassed
+	case errors.Is(err, store.ErrArguments):
+		return nil, abi.BadArgument
+	case errors.Is(err, store.ErrTooLarge):
+		return nil, abi.TooLarge
+	}
+	said := struct {
+		Message  string `json:"message"`
+		SQLState string `json:"sqlstate,omitempty"`
+		Number   int    `json:"number,omitempty"`
+	}{Message: err.Error()}
+	if answer := (*store.GuestError)(nil); errors.As(err, &answer) {
+		said.Message, said.SQLState, said.Number = answer.Message, answer.SQLState, answer.Number
+	}
+	text, err := json.Marshal(said)
+	if err != nil {
+		panic(err) // strings and a number always have a form in JSON
+	}
+	return text, abi.Failed
+}
+
+// connect takes one of the connections that deliveries may hold, unless the claim has.
+func (s *subscription) connect(ctx context.Context, t *task) bool {
+	if s.inline != nil || t.connected {
+		return true
+	}
+	select {
+	case s.connections <- struct{}{}:
+		t.connected = true
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// spoil makes a failure of an ack that cannot be: a statement in the delivery's transaction has failed, so that
+// the guest has not done what it says.
+func (s *subscription) spoil(t *task, r *engine.Result) *engine.Result {
+	form := s.transactional()
+	if form == nil || r.Failure != engine.None || r.Code != abi.Ack {
+		return r
+	}
+	err := form.Spoiled(t.delivery)
+	if err == nil {
+		return r
+	}
+	failed := *r
+	failed.Failure, failed.Code = engine.BadOutcome, engine.NoOutcome
+	failed.Reason = "the handler acked after a statement in its transaction had failed: " + err.Error()
+	return &failed
+}
+
+// conclude settles rows inside their transactions, where they have one. The settler only takes note of those.
+func (s *subscription) conclude(verdicts []verdict) []verdict {
+	form := s.transactional()
+	if form == nil {
+		return verdicts
+	}
+	for i := range verdicts {
+		s.end(form, &verdicts[i])
+	}
+	return verdicts
+}
+
+// end settles one row inside its transaction. No cancellation reaches it; it takes at most as long as an answer may.
+func (s *subscription) end(form forms.Transactional, v *verdict) {
+	t := v.task
+	if !t.connected {
+		return // its guest has run no statement
+	}
+	defer func() {
+		t.connected = false
+		<-s.connections
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
+	defer cancel()
+	answer, ended := form.End(ctx, &v.settlement)
+	switch {
+	case !ended:
+	case answer.State != forms.RolledBack:
+		v.answer = &answer
+	default:
+		reason := fmt.Sprintf("the handler acked, and its transaction was not committed: %v", answer.Err)
+		v.settlement, v.outcome = s.policy.failed(t.delivery, s.handler.OnFailure.Outcome, reason)
+		s.log.LogAttrs(ctx, slog.LevelWarn, "the handler failed", slog.String("row", t.delivery.ID.String()),
+			slog.Int64("attempt", t.delivery.Attempt), slog.String("reason", reason))
+	}
+}
