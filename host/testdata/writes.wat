@@ -1,6 +1,6 @@
 ;; A handler that writes in its delivery's transaction. Its payload is a face and statements: "a" and
 ;; "INSERT ..~[1]|SELECT ..", each with the JSON of its arguments behind a ~ where it has some. It runs them all,
-;; whatever comes of them, and then does what its face says.
+;; whatever comes of them, and then does what its face says. The statement "!" is a pause.
 (module
   (import "inbox_v1" "payload" (func $payload (param i32 i32) (result i32)))
   (import "inbox_v1" "db" (func $db (param i32 i32 i32 i32 i32) (result i32)))
@@ -20,6 +20,7 @@
 
   ;; Runs the statement at [from, to). A failure leaves "-4 " and the result as the reason, an answer itself.
   (func $run (param $from i32) (param $to i32) (local $args i32) (local $end i32) (local $r i32) (local $n i32)
+    (if (i32.eq (i32.load8_u (local.get $from)) (i32.const 0x21)) (then (call $sleep (i64.const 700000000)) (return)))
     (local.set $args (local.get $from))
     (block $found
       (loop $more
