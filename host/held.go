@@ -40,8 +40,12 @@ func closeForms(subscriptions []*subscription) error {
 	return errors.Join(errs...)
 }
 
-// frees reports whether the end of one delivery can make other rows claimable.
+// frees reports whether the end of one delivery can make other rows claimable: those of its key, or the next
+// head of its FIFO group.
 func (s *subscription) frees() bool {
+	if s.handler.Table.FIFO {
+		return true
+	}
 	held, ok := s.form.(forms.Held)
 	return ok && held.Frees()
 }
