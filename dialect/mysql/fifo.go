@@ -1,6 +1,10 @@
 package mysql
 
-import "github.com/inbox-wasm/inbox-wasm/dialect"
+import (
+	"strings"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect"
+)
 
 // FifoLock implements [dialect.Fifo] by a lock of the session, on a hash of the table and the group: a
 // name may have 64 characters. Locking the rows of the group instead would read all of them for each
@@ -18,6 +22,32 @@ func (d Dialect) fifo(function, timeout string, t *dialect.Table) *dialect.State
 		b.Bind(dialect.GroupName), "), 256)", timeout, ")")
 	s := b.Statement()
 	return &s
+}
+
+// FifoGroups implements [dialect.Fifo]. Neither server seeks in an index by a value that a query finds on its
+// way, so that stepping from group to group reads every row of the table for each. Both skip from one
+// distinct value to the next where groups are large, and read the entries of an index where they are small.
+func (d Dialect) FifoGroups(t *dialect.Table, s dialect.Selection, first bool) dialect.Statement {
+	b := d.Builder()
+	column := d.Role(t, "", dialect.Group)
+	b.Add("SELECT ", d.Text("__group"), ", CASE WHEN EXISTS (SELECT 1 FROM ", d.Table(t), " WHERE ",
+		d.Head(b, t, func() string { return "__groups.__group" }), ") THEN '1' ELSE '0' END FROM (SELECT DISTINCT ", column,
+		" AS __group FROM ", d.Table(t), " WHERE ", column)
+	if first {
+		b.Add(" IS NOT NULL")
+	} else {
+		b.Add(" > ", b.Bind(dialect.After))
+	}
+	b.Add(" ORDER BY ", column, " LIMIT ", b.Bind(dialect.Page), ") AS __groups")
+	if s.Except > 0 {
+		names := make([]string, s.Except)
+		for i := range names {
+			names[i] = b.BindPart(dialect.Except, i)
+		}
+		b.Add(" WHERE __group NOT IN (", strings.Join(names, ", "), ")")
+	}
+	b.Add(" ORDER BY __group")
+	return b.Statement()
 }
 
 // LeaseHead implements [dialect.FifoLease].

@@ -111,12 +111,12 @@ SELECT 1 FROM `jobs` WHERE `id` = ? AND `locked_until` = ?;
 -- binds: id[0], token
 
 -- groups
-WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT `group` FROM `jobs` ORDER BY `group` LIMIT 1), 1 UNION ALL SELECT (SELECT `group` FROM `jobs` WHERE `group` > __groups.__group ORDER BY `group` LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < ?) SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND NOT EXISTS (SELECT 1 FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL AND `locked_until` > ?)) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL ORDER BY __n;
--- binds: page, now, now
+SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND NOT EXISTS (SELECT 1 FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL AND `locked_until` > ?)) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` IS NOT NULL ORDER BY `group` LIMIT ?) AS __groups ORDER BY __group;
+-- binds: now, now, page
 
 -- next groups
-WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT `group` FROM `jobs` WHERE `group` > ? ORDER BY `group` LIMIT 1), 1 UNION ALL SELECT (SELECT `group` FROM `jobs` WHERE `group` > __groups.__group ORDER BY `group` LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < ?) SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND NOT EXISTS (SELECT 1 FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL AND `locked_until` > ?)) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL ORDER BY __n;
--- binds: after, page, now, now
+SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND NOT EXISTS (SELECT 1 FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL AND `locked_until` > ?)) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` > ? ORDER BY `group` LIMIT ?) AS __groups ORDER BY __group;
+-- binds: now, now, after, page
 
 -- lock group
 SELECT GET_LOCK(SHA2(CONCAT('fifo ', LOWER(DATABASE()), '.', _utf8mb4 X'6A6F6273', ' ', ?), 256), 0);
@@ -149,9 +149,9 @@ SELECT `id`, `locked_until`, `group`, `payload`, `retry_after` FROM `jobs` WHERE
 -- answers: id[0], token, group, payload, retry_after
 
 -- groups of all groups
-WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT `group` FROM `jobs` ORDER BY `group` LIMIT 1), 1 UNION ALL SELECT (SELECT `group` FROM `jobs` WHERE `group` > __groups.__group ORDER BY `group` LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < ?) SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND NOT EXISTS (SELECT 1 FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL AND `locked_until` > ?)) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL AND __group NOT IN (?, ?) ORDER BY __n;
--- binds: page, now, now, except[0], except[1]
+SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND NOT EXISTS (SELECT 1 FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL AND `locked_until` > ?)) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` IS NOT NULL ORDER BY `group` LIMIT ?) AS __groups WHERE __group NOT IN (?, ?) ORDER BY __group;
+-- binds: now, now, page, except[0], except[1]
 
 -- next groups of all groups
-WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT `group` FROM `jobs` WHERE `group` > ? ORDER BY `group` LIMIT 1), 1 UNION ALL SELECT (SELECT `group` FROM `jobs` WHERE `group` > __groups.__group ORDER BY `group` LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < ?) SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND NOT EXISTS (SELECT 1 FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL AND `locked_until` > ?)) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL AND __group NOT IN (?, ?) ORDER BY __n;
--- binds: after, page, now, now, except[0], except[1]
+SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND NOT EXISTS (SELECT 1 FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL AND `locked_until` > ?)) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` > ? ORDER BY `group` LIMIT ?) AS __groups WHERE __group NOT IN (?, ?) ORDER BY __group;
+-- binds: now, now, after, page, except[0], except[1]

@@ -22,12 +22,12 @@ SELECT CAST(COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0) AS CHAR), CAST(C
 -- binds: now, group
 
 -- groups
-WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT `group` FROM `jobs` ORDER BY `group` LIMIT 1), 1 UNION ALL SELECT (SELECT `group` FROM `jobs` WHERE `group` > __groups.__group ORDER BY `group` LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < ?) SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ?) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL ORDER BY __n;
--- binds: page, now
+SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ?) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` IS NOT NULL ORDER BY `group` LIMIT ?) AS __groups ORDER BY __group;
+-- binds: now, page
 
 -- next groups
-WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT `group` FROM `jobs` WHERE `group` > ? ORDER BY `group` LIMIT 1), 1 UNION ALL SELECT (SELECT `group` FROM `jobs` WHERE `group` > __groups.__group ORDER BY `group` LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < ?) SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ?) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL ORDER BY __n;
--- binds: after, page, now
+SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ?) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` > ? ORDER BY `group` LIMIT ?) AS __groups ORDER BY __group;
+-- binds: now, after, page
 
 -- lock group
 SELECT GET_LOCK(SHA2(CONCAT('fifo ', LOWER(DATABASE()), '.', _utf8mb4 X'6A6F6273', ' ', ?), 256), 0);
@@ -63,9 +63,9 @@ DELETE FROM `jobs` WHERE `id` = ?;
 -- binds: id[0]
 
 -- groups of all groups
-WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT `group` FROM `jobs` ORDER BY `group` LIMIT 1), 1 UNION ALL SELECT (SELECT `group` FROM `jobs` WHERE `group` > __groups.__group ORDER BY `group` LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < ?) SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ?) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL AND __group NOT IN (?, ?) ORDER BY __n;
--- binds: page, now, except[0], except[1]
+SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ?) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` IS NOT NULL ORDER BY `group` LIMIT ?) AS __groups WHERE __group NOT IN (?, ?) ORDER BY __group;
+-- binds: now, page, except[0], except[1]
 
 -- next groups of all groups
-WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT `group` FROM `jobs` WHERE `group` > ? ORDER BY `group` LIMIT 1), 1 UNION ALL SELECT (SELECT `group` FROM `jobs` WHERE `group` > __groups.__group ORDER BY `group` LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < ?) SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ?) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL AND __group NOT IN (?, ?) ORDER BY __n;
--- binds: after, page, now, except[0], except[1]
+SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ?) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` > ? ORDER BY `group` LIMIT ?) AS __groups WHERE __group NOT IN (?, ?) ORDER BY __group;
+-- binds: now, after, page, except[0], except[1]
