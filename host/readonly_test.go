@@ -97,6 +97,7 @@ func TestReadOnlyPostgresUnderRowsInWork(t *testing.T) {
 			eventually(t, "every row is done", func() bool { return b.rows("jobs", "payload") == "" })
 			if form == "lease" {
 				// The lease outlasts the fault, and with it each delivery, which is settled once.
+				b.waitForAcks(100)
 				equal(t, "counts", b.counts("work"), Counts{Acked: 100})
 			}
 		})
@@ -186,6 +187,7 @@ func TestReadOnlyMariaDBIsLeft(t *testing.T) {
 			script(t, root, "SET GLOBAL read_only = 0")
 			eventually(t, "every row is done", func() bool { return b.rows("jobs", "payload") == "" })
 			if form == "lease" {
+				b.waitForAcks(100)
 				equal(t, "counts", b.counts("work"), Counts{Acked: 100})
 			}
 		})

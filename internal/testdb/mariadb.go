@@ -31,8 +31,11 @@ func StartMariaDB(t testing.TB) *Server {
 	return private(t, NewMariaDB)
 }
 
-// NewMariaDB starts a private MariaDB server; the caller closes it.
+// NewMariaDB starts a private MariaDB server, or the MySQL of [MySQLVariable]; the caller closes it.
 func NewMariaDB(ctx context.Context) (*Server, error) {
+	if root := os.Getenv(MySQLVariable); root != "" {
+		return newMySQL(ctx, root)
+	}
 	mariadbd, err := findBinary("mariadbd", "mariadb-server-core", "/usr/sbin", "/usr/local/sbin")
 	if err != nil {
 		return nil, err

@@ -16,6 +16,10 @@ import (
 // PostgresVariable holds the URL of the server whose databases Postgres hands out.
 const PostgresVariable = "INBOX_TEST_POSTGRES"
 
+// PostgresBinariesVariable names the folder of a PostgreSQL server's programs, to test another version than
+// that in PATH.
+const PostgresBinariesVariable = "INBOX_TEST_POSTGRES_BIN"
+
 // Postgres returns the URL of an empty database, which goes when the test ends.
 func Postgres(t testing.TB) string {
 	t.Helper()
@@ -31,7 +35,7 @@ func StartPostgres(t testing.TB) *Server {
 
 // NewPostgres starts a private Postgres server; the caller closes it.
 func NewPostgres(ctx context.Context) (*Server, error) {
-	postgres, err := findBinary("postgres", "postgresql", "/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")
+	postgres, err := findPostgres()
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +92,13 @@ func NewPostgres(ctx context.Context) (*Server, error) {
 	return server, nil
 }
 
+func findPostgres() (string, error) {
+	if folder := os.Getenv(PostgresBinariesVariable); folder != "" {
+		return filepath.Abs(filepath.Join(folder, "postgres"))
+	}
+	return findBinary("postgres", "postgresql", "/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")
+}
+
 func createPostgres(ctx context.Context, serverURL string) (string, error) {
 	name := randomName()
 	if err := execPostgres(ctx, serverURL, `CREATE DATABASE "`+name+`"`); err != nil {
@@ -96,9 +107,14 @@ func createPostgres(ctx context.Context, serverURL string) (string, error) {
 	return withDatabase(serverURL, name)
 }
 
-// dropPostgres cuts off the sessions that a test left open: they are its own business.
+// dropPostgres cuts off the sessions that a test left open: they are its own business. The drop waits for
+// their ends; WITH (FORCE) would do both, but not before version 13.
 func dropPostgres(ctx context.Context, serverURL, name string) error {
-	return execPostgres(ctx, serverURL, `DROP DATABASE "`+name+`" WITH (FORCE)`)
+	end := "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '" + name + "'"
+	if err := execPostgres(ctx, serverURL, end); err != nil {
+		return err
+	}
+	return execPostgres(ctx, serverURL, `DROP DATABASE "`+name+`"`)
 }
 
 func execPostgres(ctx context.Context, serverURL, sql string) error {
