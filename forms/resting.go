@@ -13,7 +13,8 @@ type resting struct {
 	names map[string]time.Time
 }
 
-// maxResting bounds what a look for candidates has to leave out.
+// maxResting bounds what a look for candidates has to leave out. Beyond it the key that rests the shortest
+// is let in early; those whose time has come are the first to go.
 const maxResting = 2048
 
 // add lets a key rest.
@@ -23,9 +24,16 @@ func (r *resting) add(name string, until time.Time) {
 	if r.names == nil {
 		r.names = map[string]time.Time{}
 	}
-	if len(r.names) < maxResting {
-		r.names[name] = until
+	if r.names[name] = until; len(r.names) <= maxResting {
+		return
 	}
+	first := name
+	for other, t := range r.names {
+		if t.Before(r.names[first]) {
+			first = other
+		}
+	}
+	delete(r.names, first)
 }
 
 // collect adds the names of the keys that rest to a set, and forgets the others.
