@@ -31,9 +31,12 @@ type lane struct {
 
 func (l *lane) len() int { return len(l.tasks) - l.head }
 
+// add moves the tasks to the front where that makes room for as many again: a lane need never run empty.
 func (l *lane) add(t *task) {
-	if l.head == len(l.tasks) {
-		l.tasks, l.head = l.tasks[:0], 0
+	if l.head == len(l.tasks) || len(l.tasks) == cap(l.tasks) && l.head > len(l.tasks)/2 {
+		n := copy(l.tasks, l.tasks[l.head:])
+		clear(l.tasks[n:])
+		l.tasks, l.head = l.tasks[:n], 0
 	}
 	l.tasks = append(l.tasks, t)
 }

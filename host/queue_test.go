@@ -130,3 +130,21 @@ func TestQueueWithLanes(t *testing.T) {
 	threads.Wait()
 	equal(t, "given back", len(q.close()), 1)
 }
+
+// A lane that never runs empty takes no more room than its longest time needs.
+func TestLaneKeepsItsSize(t *testing.T) {
+	var l lane
+	tasks := someTasks(10)
+	for _, task := range tasks {
+		l.add(task)
+	}
+	for i := range 100_000 {
+		if got := l.take(); got != tasks[i%10] {
+			t.Fatalf("task %d came in place %d", got.index, i)
+		}
+		l.add(tasks[i%10])
+	}
+	if c := cap(l.tasks); c > 100 {
+		t.Errorf("a lane of 10 tasks has room for %d", c)
+	}
+}
