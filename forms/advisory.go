@@ -21,8 +21,10 @@ type Advisory struct {
 	source
 	dialect dialect.Advisory
 	locks   *Locks
-	// own says that the table's locks are the user's own.
-	own bool
+	// own says that the table's locks are the user's own, and apart that each delivery has a session of its own.
+	own, apart bool
+	// rules are set where deliveries have transactions.
+	rules *dialect.GuestRules
 
 	claim, ahead    dialect.Statement
 	take, takeAhead []dialect.Statement
@@ -92,6 +94,10 @@ func NewAdvisory(s store.Store, o Options) (*Advisory, error) {
 		lock, unlock := d.OwnLock(o.Lock), d.OwnLock(o.Unlock)
 		a.own, a.lock, a.unlock = true, &lock, &unlock
 	}
+	if err := a.transactional(); err != nil {
+		return nil, err
+	}
+	a.apart = a.own || a.rules != nil
 	a.change[Finish] = []dialect.Statement{d.Finish(t)}
 	a.change[Return] = []dialect.Statement{d.Return(t)}
 	if o.DeadGroup != "" {
@@ -176,7 +182,7 @@ func (a *Advisory) Connections() int {
 	switch {
 	case a.lock == nil:
 		return 0
-	case a.own:
+	case a.apart:
 		return max(1, a.options.Sessions)
 	default:
 		return 1

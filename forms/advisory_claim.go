@@ -156,10 +156,10 @@ func (c *advisoryClaim) try(ctx context.Context, candidates []candidate) bool {
 // equip sees that there is a session in hand that can keep one more delivery.
 func (c *advisoryClaim) equip(ctx context.Context) bool {
 	most := maxKeys
-	if c.form.own {
+	if c.form.apart {
 		most = 1
 	}
-	if c.keeper != nil && c.form.own && c.keeper.load() > 0 {
+	if c.keeper != nil && c.form.apart && c.keeper.load() > 0 {
 		c.keeper = nil
 	}
 	if c.keeper == nil {
@@ -219,6 +219,9 @@ func (a *Advisory) takeRow(ctx context.Context, k *keeper, c *candidate, take []
 		return nil, err
 	}
 	d.held = c.lock
+	if a.rules != nil {
+		d.guest = &guest{}
+	}
 	k.kept[d] = true
 	return d, nil
 }

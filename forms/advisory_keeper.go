@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
@@ -15,12 +14,13 @@ import (
 // keeper is a session with the locks that it holds for deliveries.
 type keeper struct {
 	// mu lets one statement at a time run, and guards the rest.
-	mu      sync.Mutex
+	mu      lock
 	session store.Session
 	id      any // of the session on its server; nil where it has none
 	kept    map[*Delivery]bool
-	used    time.Time // when the session last answered
-	lost    error     // why the session was retired
+	used    time.Time       // when the session last answered
+	lost    error           // why the session was retired
+	guests  store.GuestWork // the last work of a guest on it, until it is cleared of what that left
 }
 
 // load is how many deliveries the session keeps.
@@ -52,7 +52,7 @@ func (a *Advisory) keeper(ctx context.Context) (*keeper, error) {
 	if k != nil && a.usable(ctx, k) {
 		return k, nil
 	}
-	if a.own && count >= max(1, a.options.Sessions) || !a.own && k == nil && count > 0 {
+	if a.apart && count >= max(1, a.options.Sessions) || !a.apart && k == nil && count > 0 {
 		return nil, nil
 	}
 	patience := answerIn
@@ -93,7 +93,7 @@ func within(ctx context.Context, d time.Duration) (context.Context, context.Canc
 
 // hire takes a session out of the pool.
 func (a *Advisory) hire(ctx context.Context, patience time.Duration) (*keeper, error) {
-	k := &keeper{kept: map[*Delivery]bool{}, used: time.Now()}
+	k := &keeper{mu: newLock(), kept: map[*Delivery]bool{}, used: time.Now()}
 	if a.lock == nil {
 		// The process keeps the locks, and any connection will do.
 		k.session = plain{a.store}
@@ -136,9 +136,10 @@ func (a *Advisory) prepare(ctx context.Context, k *keeper) error {
 // giveBack takes back a keeper that has room, and lets go of what is not needed.
 func (a *Advisory) giveBack(k *keeper) {
 	k.mu.Lock()
+	a.washKeeper(k)
 	lost, kept := k.lost != nil, len(k.kept)
 	k.mu.Unlock()
-	if lost || a.own && kept > 0 {
+	if lost || a.apart && kept > 0 {
 		return
 	}
 	a.mu.Lock()
@@ -175,6 +176,9 @@ func (a *Advisory) retire(k *keeper, cause error) {
 	}
 	for d := range k.kept {
 		a.forget(&d.held)
+		if d.guest != nil {
+			d.guest.work = nil // which has ended with the session
+		}
 	}
 	clear(k.kept)
 	a.mu.Lock()

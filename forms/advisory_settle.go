@@ -135,7 +135,14 @@ func (a *Advisory) Extend(ctx context.Context, deliveries []*Delivery) []Answer 
 	for i, d := range deliveries {
 		answers[i].State = Lost
 		k := d.held.keeper
-		k.mu.Lock()
+		if a.rules == nil {
+			k.mu.Lock()
+		} else if !k.mu.TryLock() {
+			// A statement of its guest is on its way: the loss of the session is the statement's too.
+			answers[i].State = Done
+			d.expires = a.options.Now().Add(holdFor)
+			continue
+		}
 		if !probed[k] && k.kept[d] {
 			probed[k] = true
 			a.probe(ctx, k)

@@ -127,6 +127,9 @@ func (d *Delivery) turn() {
 	}
 }
 
+// Opens implements [Transactional].
+func (l *Lease) Opens() bool { return true }
+
 // Spoiled implements [Transactional].
 func (l *Lease) Spoiled(d *Delivery) error {
 	d.guest.lock.Lock()

@@ -51,6 +51,9 @@ func (r *RowLock) Run(ctx context.Context, d *Delivery, sql string, args []byte,
 	return g.run(ctx, request)
 }
 
+// Opens implements [Transactional]: the claim has the connection.
+func (r *RowLock) Opens() bool { return false }
+
 // Spoiled implements [Transactional].
 func (r *RowLock) Spoiled(d *Delivery) error {
 	d.hold.mu.Lock()

@@ -22,6 +22,8 @@ type Transactional interface {
 	// JSON of at most limit bytes. Errors that say what is wrong with the call are [store.ErrArguments] and
 	// [store.ErrTooLarge], the database's own are [store.GuestError], and when ctx ends first it is ctx's.
 	Run(ctx context.Context, d *Delivery, sql string, args []byte, limit int64) ([]byte, error)
+	// Opens reports whether a transaction takes a connection beside what the form holds for its deliveries.
+	Opens() bool
 	// Spoiled says why the delivery cannot be acked: one of its statements has failed.
 	Spoiled(d *Delivery) error
 	// End settles a delivery inside its transaction. It reports false where there is none, or none any more,

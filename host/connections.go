@@ -21,7 +21,7 @@ func (c *checker) connections(subscriptions []*subscription) chan struct{} {
 			sum += n
 			terms = append(terms, fmt.Sprintf("%d × %d of handlers.%s", sub.handler.Threads, form.Connections(), sub.handler.Name))
 		}
-		if sub.inline == nil && sub.transactional() != nil {
+		if form := sub.transactional(); form != nil && form.Opens() {
 			sum += sub.handler.Threads
 			terms = append(terms, fmt.Sprintf("%d of handlers.%s", sub.handler.Threads, sub.handler.Name))
 		}

@@ -23,8 +23,9 @@ type task struct {
 	lane int
 	// alone keeps the row from sharing its call.
 	alone bool
-	// connected says that the row's transaction has taken one of the connections for deliveries.
-	connected bool
+	// asked says that the guest has run a statement about the row, and connected that this has taken one of
+	// the connections for deliveries.
+	asked, connected bool
 	// lost is set by the settler when an extension found the row taken.
 	lost bool
 	// caller is the thread whose guest works on the row, or did.

@@ -42,7 +42,8 @@ func (s *subscription) statements(t *task) engine.Statements {
 		if conn != engine.ConnTransaction {
 			return nil, abi.NotAllowed
 		}
-		if !s.connect(ctx, t) {
+		t.asked = true
+		if form.Opens() && !s.connect(ctx, t) {
 			return nil, abi.DeadlinePassed
 		}
 		result, err := form.Run(ctx, t.delivery, sql, args, s.handler.Limits.DBResult)
@@ -77,9 +78,9 @@ func answered(ctx context.Context, result []byte, err error) ([]byte, abi.Errno)
 	return text, abi.Failed
 }
 
-// connect takes one of the connections that deliveries may hold, unless the claim has.
+// connect takes one of the connections that deliveries may hold, unless the row has one.
 func (s *subscription) connect(ctx context.Context, t *task) bool {
-	if s.inline != nil || t.connected {
+	if t.connected {
 		return true
 	}
 	select {
@@ -123,12 +124,14 @@ func (s *subscription) conclude(verdicts []verdict) []verdict {
 // end settles one row inside its transaction. No cancellation reaches it; it takes at most as long as an answer may.
 func (s *subscription) end(form forms.Transactional, v *verdict) {
 	t := v.task
-	if !t.connected {
-		return // its guest has run no statement
+	if !t.asked {
+		return
 	}
 	defer func() {
-		t.connected = false
-		<-s.connections
+		if t.connected {
+			t.connected = false
+			<-s.connections
+		}
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()

@@ -117,7 +117,10 @@ func TestTransactionalInterruptedByTheStop(t *testing.T) {
 		b := openWriting(t, db, tables+"[runtime]\ndrain_timeout = \"10ms\"\n"+writer(t, ""))
 		b.enqueue("jobs", "work", note("l", "looping"))
 		stop := b.start()
-		eventually(t, "the delivery holds a connection", func() bool { return len(b.subscriptions[0].connections) > 0 })
+		eventually(t, "the guest has the row", func() bool {
+			s := b.subscriptions[0]
+			return s.inline == nil && s.settler.inHand() > 0 || s.inline != nil && len(s.inline.inHand()) > 0
+		})
 		if err := stop(); err != nil {
 			t.Error(err)
 		}

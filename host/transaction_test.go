@@ -31,7 +31,7 @@ func writer(t testing.TB, keys string) string {
 // eachTransactional runs a test in every form on every database that has it.
 func eachTransactional(t *testing.T, run func(t *testing.T, db testdb.Database, tables string)) {
 	t.Helper()
-	for _, form := range []struct{ name, keys string }{{"lease", `locked_until = "locked_until"`}, {"row lock", ""}} {
+	for _, form := range []struct{ name, keys string }{{"lease", `locked_until = "locked_until"`}, {"row lock", ""}, {"advisory lock", `advisory_lock = "jobs-{id}"`}} {
 		t.Run(form.name, func(t *testing.T) {
 			testdb.Each(t, func(t *testing.T, db testdb.Database) {
 				if db.Name == "sqlite" && form.name == "row lock" {

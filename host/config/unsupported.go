@@ -22,9 +22,6 @@ var unsupportedHandlers = []unsupported[*Handler]{
 		return h.ByKey && h.Table != nil && h.Table.LockedUntil == "" && h.Table.AdvisoryLock == ""
 	}},
 	{"rate_limit", "", func(h *Handler) bool { return h.RateLimit != Rate{} }},
-	{"transactional", "transactional in the advisory lock form is ", func(h *Handler) bool {
-		return h.Transactional && h.Table != nil && h.Table.AdvisoryLock != ""
-	}},
 	{"transaction_role", "", func(h *Handler) bool { return h.TransactionRole != "" }},
 	{"limits", "limits but that of db_result are ", func(h *Handler) bool {
 		limits := newHandler("", nil).Limits
