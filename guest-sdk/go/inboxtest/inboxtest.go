@@ -33,6 +33,9 @@ type Host struct {
 	LogLevel inbox.Level
 	// Now is what [inbox.Now] says; at first the time of the machine.
 	Now func() time.Time
+	// Tx answers the statements of [inbox.Tx] with the result's JSON, or an
+	// [*inbox.SQLError]; args is a JSON array. Without it they are not allowed.
+	Tx func(sql, args string) (result string, err error)
 
 	t      testing.TB
 	config map[string]string
@@ -154,6 +157,8 @@ type fake struct {
 	message Message
 	result  Result
 
+	answer []byte // the last result of db, nil for none
+
 	batch []delivered // nil outside of a batch
 	at    int         // the current one
 }
@@ -193,9 +198,34 @@ func (f *fake) Outcome(code int32) int32 {
 	return 0
 }
 
+// DB asks the test.
+func (f *fake) DB(conn int32, sql, args string) int32 {
+	f.answer = nil
+	if f.host.Tx == nil || conn != 1 {
+		return notAllowed
+	}
+	answer, err := f.host.Tx(sql, args)
+	if err == nil {
+		f.answer = []byte(answer)
+		return int32(len(answer))
+	}
+	if f.answer, err = json.Marshal(err); err != nil {
+		f.host.t.Fatalf("inboxtest: describe the error: %v", err)
+	}
+	return failed
+}
+
+func (f *fake) Result(buf []byte) int32 {
+	if f.answer == nil {
+		return host.Absent
+	}
+	return copyTo(buf, f.answer)
+}
+
 const (
 	badArgument int32 = -2
 	notAllowed  int32 = -3
+	failed      int32 = -4
 )
 
 // copyTo is how the contract hands a value over: whole or not at all, and its length.

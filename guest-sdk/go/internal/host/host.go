@@ -66,6 +66,8 @@ type Functions interface {
 	Random(buf []byte) int32
 	Message(i int32) int32
 	Outcome(code int32) int32
+	DB(conn int32, sql, args string) int32
+	Result(buf []byte) int32
 }
 
 // Fake is the host of a native program, which package inboxtest sets. Nothing asks it on

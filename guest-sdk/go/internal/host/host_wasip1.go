@@ -107,3 +107,18 @@ func Random(buf []byte) int32 {
 //go:wasmimport inbox_v1 random
 //go:noescape
 func random(buf unsafe.Pointer, length uint32) int32
+
+// DB runs a statement and returns the length of its result.
+//
+//go:wasmimport inbox_v1 db
+//go:noescape
+func DB(conn int32, sql, args string) int32
+
+// Result copies the last result where it fits and returns its length.
+func Result(buf []byte) int32 {
+	return result(unsafe.Pointer(unsafe.SliceData(buf)), uint32(len(buf)))
+}
+
+//go:wasmimport inbox_v1 result
+//go:noescape
+func result(buf unsafe.Pointer, capacity uint32) int32
