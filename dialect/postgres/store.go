@@ -127,9 +127,13 @@ func (s *Store) ExecEach(ctx context.Context, st *dialect.Statement, args [][]an
 	return s.with(ctx, func(c session) error { return c.ExecEach(ctx, st, args) })
 }
 
+// readCommitted names the level, since a database or a role may have another default: what is read after a
+// lock has to be what was committed before it.
+var readCommitted = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
+
 // Begin implements [store.Store].
 func (s *Store) Begin(ctx context.Context) (store.Tx, error) {
-	tx, err := s.pool.Begin(ctx)
+	tx, err := s.pool.BeginTx(ctx, readCommitted)
 	if err != nil {
 		return nil, unsent{err}
 	}
@@ -284,7 +288,7 @@ type heldSession struct {
 
 // Begin implements [store.Session].
 func (h *heldSession) Begin(ctx context.Context) (store.Tx, error) {
-	tx, err := h.held.Begin(ctx)
+	tx, err := h.held.BeginTx(ctx, readCommitted)
 	if err != nil {
 		return nil, unsent{err}
 	}
