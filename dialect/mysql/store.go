@@ -87,7 +87,7 @@ func parse(rawURL string) (*mysqldriver.Config, error) {
 // session is a connector whose connections all start with the settings that the statements rely on.
 type session struct{ driver.Connector }
 
-const settings = "SET SESSION time_zone = '+00:00', innodb_lock_wait_timeout = 5, " +
+const settings = "SET SESSION autocommit = 1, completion_type = 'NO_CHAIN', time_zone = '+00:00', innodb_lock_wait_timeout = 5, " +
 	"sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO'"
 
 const isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
