@@ -70,15 +70,31 @@ func TestKeyOfAnyText(t *testing.T) {
 			}
 		}
 		a := advisory(t, s, table)
-		d, _ := take(t, a, 100)
-		if len(d) != len(want) {
-			t.Errorf("claimed %d rows of %d keys", len(d), len(want))
-		}
-		for _, delivery := range d {
-			ends(t, a, forms.Done, finish(delivery))
+		for _, n := range differentLocks(t, s, len(want)) {
+			d, _ := take(t, a, 100)
+			if len(d) != n {
+				t.Errorf("claimed %d rows of %d keys", len(d), n)
+			}
+			for _, delivery := range d {
+				ends(t, a, forms.Done, finish(delivery))
+			}
 		}
 		equal(t, "rows", count(t, s, table), "0")
 	})
+}
+
+// differentLocks is how many of the keys are claimed at once, one claim after the other: to MySQL, and not to
+// MariaDB, A and a are one lock.
+func differentLocks(t *testing.T, s store.Store, keys int) []int {
+	t.Helper()
+	version, err := s.Version(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Dialect().Name() == "MySQL" && !strings.Contains(version, "MariaDB") {
+		return []int{keys - 1, 1}
+	}
+	return []int{keys}
 }
 
 // TestKeyNames names MariaDB's locks by the database, and by a hash where that is too long.

@@ -18,14 +18,16 @@ var lockText = dialect.KeyText{
 }
 
 // lockName is the name of a key's lock: locks belong to the server, so it starts with the database. MySQL
-// takes names of at most 64 characters (MySQL manual, section 14.14), MariaDB longer ones.
+// takes names of at most 64 characters (MySQL manual, section 14.14), MariaDB longer ones, and MySQL none with
+// characters beyond the three bytes of its own character set (error 3057).
 func lockName(t *dialect.Table, key string) string {
 	database := "LOWER(DATABASE())"
 	if t.Schema != "" {
 		database = literal(strings.ToLower(t.Schema))
 	}
 	name := "CONCAT(" + database + ", '.', " + key + ")"
-	return "CASE WHEN CHAR_LENGTH(" + name + ") > 64 THEN SHA2(" + name + ", 256) ELSE " + name + " END"
+	return "CASE WHEN CHAR_LENGTH(" + name + ") > 64 OR LENGTH(CONVERT(" + name + " USING utf8mb3)) <> LENGTH(" + name +
+		") THEN SHA2(" + name + ", 256) ELSE " + name + " END"
 }
 
 // AdvisoryClaim implements [dialect.Advisory]. The list is compared by its bytes: whether 'a' and 'A' are
