@@ -25,6 +25,9 @@ type GuestRules struct {
 	// Refused are names, in lower case, that may not stand in a statement, quoted or not: functions that
 	// touch what the queue's session holds.
 	Refused []string
+	// Keep runs before what a guest wrote is kept, so that what the commit would refuse is refused while the
+	// savepoint is there to go back to; empty where nothing is put off until then.
+	Keep string
 	// What the database's grammar has beside '..', ".." and -- and /* comments.
 	Backslashes   bool // escape in strings
 	DoubleStrings bool // ".." is a string and not a name

@@ -151,10 +151,7 @@ func (a *Advisory) endOwn(ctx context.Context, k *keeper, s *Settlement) (Answer
 // finishOwn runs the settlement of an ack in the delivery's transaction.
 func (a *Advisory) finishOwn(ctx context.Context, s *Settlement) error {
 	g := s.Delivery.guest
-	if g.spoiled != nil {
-		return unsettled{g.spoiled}
-	}
-	if err := g.keep(ctx); err != nil {
+	if err := g.keep(ctx, a.rules); err != nil {
 		return unsettled{err}
 	}
 	b := &bind{source: &a.source, now: a.options.Now(), one: s}

@@ -180,10 +180,7 @@ func (u unsettled) Unwrap() error { return u.error }
 func (l *Lease) settleOwn(ctx context.Context, s *Settlement) error {
 	g := s.Delivery.guest
 	if s.Keep {
-		if g.spoiled != nil {
-			return unsettled{g.spoiled}
-		}
-		if err := g.keep(ctx); err != nil {
+		if err := g.keep(ctx, l.rules); err != nil {
 			return unsettled{err}
 		}
 	} else if err := g.revert(ctx); err != nil {

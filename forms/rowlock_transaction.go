@@ -61,24 +61,32 @@ func (r *RowLock) Spoiled(d *Delivery) error {
 	return d.hold.guest.spoiled
 }
 
-// End implements [Transactional]: every settlement is the commit of the claim's transaction.
-func (r *RowLock) End(context.Context, *Settlement) (Answer, bool) { return Answer{}, false }
+// End implements [Transactional]: every settlement is the commit of the claim's transaction. Here an ack only
+// makes sure of what the guest wrote; where that fails, the row is still locked, and is settled as a failure.
+func (r *RowLock) End(ctx context.Context, s *Settlement) (Answer, bool) {
+	h := s.Delivery.hold
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !s.Keep || h.ended || h.guest.work == nil {
+		return Answer{}, false
+	}
+	if err := h.guest.keep(ctx, r.rules); err != nil {
+		h.guest.spoiled = err
+		return Answer{State: RolledBack, Err: fmt.Errorf("settle row %s of %s: %w", s.Delivery.ID, r.table, err)}, true
+	}
+	h.guest.kept = true
+	return Answer{}, false
+}
 
-// endGuest keeps what the guest wrote, or takes it back. The lock is held.
+// endGuest takes back what the guest wrote unless it is kept. The lock is held.
 func (h *hold) endGuest(ctx context.Context, rows []*Settlement) error {
 	if h.guest == nil || h.guest.work == nil {
 		return nil
 	}
-	var err error
-	switch keep := len(rows) == 1 && rows[0].Keep; {
-	case !keep:
-		err = h.guest.revert(ctx)
-	case h.guest.spoiled != nil:
-		err = fmt.Errorf("a statement of the delivery has failed: %w", h.guest.spoiled)
-	default:
-		err = h.guest.keep(ctx)
+	if len(rows) == 1 && rows[0].Keep && h.guest.kept {
+		return nil
 	}
-	if err != nil {
+	if err := h.guest.revert(ctx); err != nil {
 		return &store.Uncommitted{Err: err}
 	}
 	return nil

@@ -41,8 +41,9 @@ type guest struct {
 	session   store.Session
 	savepoint string
 	spoiled   error
-	// over says that the transaction has ended by the delivery's settlement.
-	over bool
+	// kept says that the savepoint was released, and over that the transaction has ended by the delivery's
+	// settlement.
+	kept, over bool
 }
 
 // guestsOf gives the rules for statements of guests, and fails where the database carries none.
@@ -119,7 +120,15 @@ func (g *guest) earlier() error {
 
 // keep makes what the guest wrote part of the transaction. A savepoint that is not there any more says that
 // something has ended the transaction.
-func (g *guest) keep(ctx context.Context) error {
+func (g *guest) keep(ctx context.Context, rules *dialect.GuestRules) error {
+	if g.spoiled != nil {
+		return fmt.Errorf("a statement of the delivery has failed: %w", g.spoiled)
+	}
+	if rules.Keep != "" {
+		if err := command(ctx, g.work, rules.Keep); err != nil {
+			return fmt.Errorf("keep what the handler wrote: %w", err)
+		}
+	}
 	if err := command(ctx, g.work, "RELEASE SAVEPOINT "+g.savepoint); err != nil {
 		return fmt.Errorf("release the delivery's savepoint: %w", err)
 	}

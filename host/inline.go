@@ -187,6 +187,7 @@ func (r *inline) handle(ctx context.Context, t *thread, rows []*forms.Delivery) 
 		rest = rest[n:]
 	}
 	runtime.UnlockOSThread()
+	verdicts = r.sub.conclude(verdicts)
 	if !r.sub.handler.Table.FIFO {
 		r.settle(b, verdicts)
 		return

@@ -149,6 +149,25 @@ func TestTransactionalRefusals(t *testing.T) {
 	})
 }
 
+// What the commit would refuse is a failure of the handler like any other, and counts its attempts.
+func TestTransactionalDeferredConstraint(t *testing.T) {
+	eachTransactional(t, func(t *testing.T, db testdb.Database, tables string) {
+		if db.Name != "postgres" {
+			t.Skip("only Postgres puts constraints off until the commit for every kind of table")
+		}
+		b := openWriting(t, db, tables+writer(t, "max_attempts = 1\ndead_letter = \"dead\"\n"), untilEmpty)
+		b.script("CREATE TABLE links (note varchar(200) REFERENCES notes DEFERRABLE INITIALLY DEFERRED)")
+		b.enqueue("jobs", "work", "aINSERT INTO links VALUES ('none')", "aINSERT INTO links VALUES ('one')|"+note("", "one"))
+		b.drain()
+		equal(t, "links", b.query("SELECT note FROM links"), "one\n")
+		equal(t, "counts", b.counts("work"), Counts{Acked: 1, DeadLettered: 1})
+		if why := b.rows("jobs", "error"); !strings.Contains(why, "violates foreign key") {
+			t.Errorf("the reason is %s", why)
+		}
+		b.idle(db)
+	})
+}
+
 // What the database says of a statement reaches the guest, with its code.
 func TestTransactionalErrors(t *testing.T) {
 	want := map[string]string{

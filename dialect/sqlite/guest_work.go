@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	sqlitedriver "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/inbox-wasm/inbox-wasm/abi"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
@@ -15,7 +17,13 @@ import (
 )
 
 // guests says how the statements of guests run. The driver interrupts a statement whose context ends.
-var guests = &sqlstore.Guest{Kind: guestKind, Argument: guestArgument, Error: guestError, ChangedSQL: "SELECT changes()"}
+var guests = &sqlstore.Guest{Prepare: attachNothing, Kind: guestKind, Argument: guestArgument, Error: guestError, ChangedSQL: "SELECT changes()"}
+
+// attachNothing keeps a connection to its file, should ATTACH ever get past the rules.
+func attachNothing(held *sql.Conn) error {
+	_, err := sqlitedriver.Limit(held, sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+	return err
+}
 
 // guestKind goes by the value, as [Dialect.Answered] does. The driver has made instants and booleans of the
 // values of columns that are declared so.

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,6 +15,8 @@ import (
 
 // Guest says how a database runs the statements of guests.
 type Guest struct {
+	// Prepare bounds a connection before a guest's statement; nil where that is not needed.
+	Prepare func(held *sql.Conn) error
 	// Kind is the kind of a value, by the type that the driver gives its column and by the value itself, which
 	// it may change into one that [value] takes.
 	Kind func(typeName string, source any) (abi.ValueKind, any)
@@ -44,6 +47,11 @@ func (w *work) RunGuest(ctx context.Context, s dialect.GuestStatement, args []an
 	}
 	if w.guest == nil {
 		return errors.New("this store runs no statements of guests")
+	}
+	if w.guest.Prepare != nil {
+		if err := w.guest.Prepare(w.held); err != nil {
+			return err
+		}
 	}
 	values := make([]any, len(args))
 	for i, arg := range args {
