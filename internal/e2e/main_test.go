@@ -17,6 +17,9 @@ import (
 var shared string
 
 func TestMain(m *testing.M) {
+	if len(os.Args) == 5 && os.Args[1] == dieCommand {
+		os.Exit(die(os.Args[2], os.Args[3], os.Args[4]))
+	}
 	// The tests that run beside each other wait most of the time, so that the processors are no measure.
 	flag.Parse()
 	if err := flag.Set("test.parallel", "8"); err != nil {
