@@ -233,3 +233,26 @@ func TestTransactionalSmallPool(t *testing.T) {
 		}
 	})
 }
+
+// The lock on a FIFO group and the transaction of its head do not get in each other's way.
+func TestTransactionalFIFO(t *testing.T) {
+	eachTransactional(t, func(t *testing.T, db testdb.Database, tables string) {
+		if strings.Contains(tables, "advisory_lock") {
+			t.Skip("fifo and advisory_lock exclude each other")
+		}
+		tables = strings.Replace(tables, "[tables.dead_jobs]", "fifo = true\n[tables.dead_jobs]", 1)
+		b := openWriting(t, db, tables+writer(t, "threads = 3\ngroup = \"*\"\n"), untilEmpty)
+		b.script("INSERT INTO notes VALUES ('last')")
+		for _, group := range []string{"one", "two"} {
+			step := "aUPDATE notes SET note = '" + group + "%d' WHERE note = '%s'"
+			b.script("INSERT INTO notes VALUES ('" + group + "0')")
+			for n := range 5 {
+				b.enqueue("jobs", group, fmt.Sprintf(step, n+1, fmt.Sprint(group, n)))
+			}
+		}
+		b.drain()
+		equal(t, "notes", b.notes(), "last\none5\ntwo5\n")
+		equal(t, "counts", b.counts("work"), Counts{Acked: 10})
+		b.idle(db)
+	})
+}
