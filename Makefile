@@ -1,4 +1,4 @@
-.PHONY: build check test
+.PHONY: build check test test-versions matrix
 
 # The program itself, as bin/inbox-wasm.
 build:
@@ -11,3 +11,11 @@ check:
 # Everything: installs what is missing, checks, starts private servers, runs every test.
 test:
 	scripts/test.sh
+
+# The forms and the host on the oldest and the newest PostgreSQL, and on a real MySQL, which it fetches.
+test-versions:
+	scripts/test-versions.sh
+
+# docs/matrix.md, from the results of the tests; MySQL's are those of test-versions, where it has run.
+matrix:
+	scripts/matrix.sh
