@@ -87,11 +87,7 @@ func TestKeyOfAnyText(t *testing.T) {
 // MariaDB, A and a are one lock.
 func differentLocks(t *testing.T, s store.Store, keys int) []int {
 	t.Helper()
-	version, err := s.Version(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.Dialect().Name() == "MySQL" && !strings.Contains(version, "MariaDB") {
+	if realMySQL(t, s) {
 		return []int{keys - 1, 1}
 	}
 	return []int{keys}

@@ -176,6 +176,16 @@ func rowTable(t *testing.T, s store.Store, database string, list []cell) *dialec
 func TestRowModeMapsEveryType(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
 		s, list := open(t, db), slices.Clone(cells[db.Name])
+		if realMySQL(t, s) {
+			// It has no such types, and its JSON is not the text that was written.
+			list = slices.DeleteFunc(list, func(c cell) bool {
+				return c.typeName == "uuid" || c.typeName == "inet6" || c.typeName == "json" && strings.Contains(c.literal, "1.50")
+			})
+		}
+		if postgresBefore12(t, s) {
+			// It writes all the digits of a number, not the fewest that mean it.
+			list = slices.DeleteFunc(list, func(c cell) bool { return c.typeName == "real" && c.want == "0.1" })
+		}
 		table := rowTable(t, s, db.Name, list)
 		literals := make([]string, len(list))
 		for i, c := range list {
@@ -244,7 +254,7 @@ func TestRowModeColumns(t *testing.T) {
 		l := lease(t, s, table)
 		d := claimOne(t, l)
 		want := `{"id":1,"group":"g","attempt":1,"headers":{"h": 1},"note":"a","weight":7}`
-		if s.Dialect().Name() != "PostgreSQL" {
+		if s.Dialect().Name() != "PostgreSQL" && !realMySQL(t, s) {
 			want = strings.Replace(want, `{"h": 1}`, `{"h":1}`, 1)
 		}
 		if s.Dialect().Name() == "SQLite" {

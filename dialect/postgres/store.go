@@ -57,6 +57,9 @@ func Open(ctx context.Context, d dialect.Dialect, rawURL string, o store.Options
 			return nil, err
 		}
 	}
+	if config.ConnConfig.DefaultQueryExecMode != pgx.QueryExecModeExec {
+		config.AfterConnect = exactFloats
+	}
 	current := leaveReadOnly(config)
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
@@ -67,6 +70,17 @@ func Open(ctx context.Context, d dialect.Dialect, rawURL string, o store.Options
 		return nil, err
 	}
 	return s, nil
+}
+
+// exactFloats has a server before version 12 write every digit of a floating-point number, as later ones do.
+// A pooler does not take the setting as a parameter of the connection, and where it shares its sessions the
+// numbers stay rounded.
+func exactFloats(ctx context.Context, conn *pgx.Conn) error {
+	if dialect.CheckVersion("PostgreSQL", conn.PgConn().ParameterStatus("server_version"), "12") == nil {
+		return nil
+	}
+	_, err := conn.Exec(ctx, "SET extra_float_digits = 3")
+	return err
 }
 
 // readOnly is the error of a server that takes no writes, or none any more.
