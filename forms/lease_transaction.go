@@ -143,7 +143,12 @@ func (l *Lease) End(ctx context.Context, s *Settlement) (Answer, bool) {
 	g := s.Delivery.guest
 	g.lock.Lock()
 	defer g.lock.Unlock()
-	if g.work == nil {
+	switch {
+	case g.work != nil:
+	case s.Keep && g.spoiled != nil:
+		// The transaction was lost after the guest had acked, and what it wrote with it.
+		return Answer{State: RolledBack, Err: fmt.Errorf("settle row %s of %s: %w", s.Delivery.ID, l.table, g.spoiled)}, true
+	default:
 		return Answer{}, false
 	}
 	g.over = true

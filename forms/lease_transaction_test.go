@@ -1,0 +1,57 @@
+package forms_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/internal/testdb"
+)
+
+func transactional(o *forms.LeaseOptions) { o.Transactional = true }
+
+// runIn runs a statement of a delivery's guest.
+func runIn(t *testing.T, form forms.Transactional, d *forms.Delivery, sql string) string {
+	t.Helper()
+	answer, err := form.Run(t.Context(), d, sql, nil, 1<<20)
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return string(answer)
+}
+
+// An ack whose transaction was lost just before is no ack: nothing of what the guest wrote is there.
+func TestLeaseTransactionLostBeforeTheAck(t *testing.T) {
+	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		if db.Name == "sqlite" {
+			t.Skip("SQLite has no sessions to lose")
+		}
+		s := open(t, db)
+		table := create(t, s, leased())
+		script(t, s, "CREATE TABLE notes (note varchar(200))")
+		l := lease(t, s, table, transactional)
+		fill(t, s, table, 1)
+		d := claimOne(t, l)
+		runIn(t, l, d, "INSERT INTO notes VALUES ('a')")
+		killTransactions(t, db, s)
+		l.Extend(t.Context(), []*forms.Delivery{d}) // finds out
+		answer, ended := l.End(t.Context(), &forms.Settlement{Delivery: d, Keep: true})
+		if !ended || answer.State != forms.RolledBack {
+			t.Errorf("the ack ended with %v (%v), %v", answer.State, answer.Err, ended)
+		}
+	})
+}
+
+// killTransactions ends the sessions of the test's database that have a transaction open.
+func killTransactions(t *testing.T, db testdb.Database, s store.Store) {
+	t.Helper()
+	if db.Name == "postgres" {
+		query(t, s, "SELECT pg_terminate_backend(pid, 5000)::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'idle in transaction'")
+		return
+	}
+	for _, id := range strings.Fields(query(t, s, "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx "+
+		"JOIN information_schema.processlist ON id = trx_mysql_thread_id WHERE db = DATABASE()")) {
+		script(t, s, "KILL "+id)
+	}
+}
