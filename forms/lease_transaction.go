@@ -159,6 +159,9 @@ func (l *Lease) End(ctx context.Context, s *Settlement) (Answer, bool) {
 	work, session := g.work, g.session
 	g.work = nil
 	if err == nil {
+		if l.fifo != nil {
+			l.fifo.settled([]*Settlement{s})
+		}
 		endSession(session, wash(work))
 		return Answer{}, true
 	}

@@ -3,6 +3,7 @@ package forms_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 	"github.com/inbox-wasm/inbox-wasm/forms"
@@ -39,6 +40,25 @@ func TestLeaseTransactionLostBeforeTheAck(t *testing.T) {
 		answer, ended := l.End(t.Context(), &forms.Settlement{Delivery: d, Keep: true})
 		if !ended || answer.State != forms.RolledBack {
 			t.Errorf("the ack ended with %v (%v), %v", answer.State, answer.Err, ended)
+		}
+	})
+}
+
+// The head of a group that is given back inside its transaction rests as any other does.
+func TestLeaseTransactionFIFORetryRests(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		table := leased()
+		table.FIFO = true
+		create(t, s, table)
+		l := lease(t, s, table, transactional, func(o *forms.LeaseOptions) { o.FIFO, o.Rest = true, time.Hour })
+		fill(t, s, table, 1)
+		d := claimOne(t, l)
+		runIn(t, l, d, "SELECT 1")
+		if answer, ended := l.End(t.Context(), &forms.Settlement{Delivery: d, Change: forms.Return}); !ended || answer.State != forms.Done {
+			t.Fatalf("the retry ended with %v (%v), %v", answer.State, answer.Err, ended)
+		}
+		if again := claim(t, l, 1); len(again) != 0 {
+			t.Error("the head was claimed again at once")
 		}
 	})
 }
