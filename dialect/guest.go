@@ -33,10 +33,11 @@ type GuestRules struct {
 	DoubleStrings bool // ".." is a string and not a name
 	Backticks     bool // `..` is a name
 	Brackets      bool // [..] is a name
-	Hashes        bool // # starts a comment, and -- only before a space
+	Hashes        bool // # starts a comment, and -- only before a space or a control character
+	Carriages     bool // a carriage return ends a comment of one line
 	Dollars       bool // $tag$..$tag$ is a string
 	Nested        bool // comments nest
-	Escapes       bool // E'..' is a string with backslashes, and U&".." a name
+	Escapes       bool // E'..' is a string with backslashes, as is what continues it, and U&".." a name
 	Conditional   bool // /*! ..*/ is no comment
 }
 

@@ -33,6 +33,7 @@ func TestGuestsMayRun(t *testing.T) {
 		{"postgres", "SELECT $$a;b$$, $x$ ; $$ ; $x$, $1, $2, a$b FROM t", "SELECT", false, 0},
 		{"postgres", `SELECT E'it\'s; ''' /* a /* nested; */ one; */`, "SELECT", false, 0},
 		{"postgres", "SELECT 'set_config'", "SELECT", false, 0},
+		{"postgres", "SELECT E'a' -- it's continued\n'\\', set_config'", "SELECT", false, 0},
 		{"postgres", "CREATE TABLE t (id int)", "CREATE", false, 0},
 		{"postgres", "SELECT pg_advisory_xact_lock(1)", "SELECT", false, 0},
 	} {
@@ -77,6 +78,9 @@ func TestGuestsMayNotRun(t *testing.T) {
 		{"postgres", "SELECT set_config('role', 'none', true)", "set_config"},
 		{"postgres", `SELECT '\'; COMMIT --'`, "one statement"},
 		{"postgres", "SELECT $x$ a", "does not end"},
+		{"postgres", "SELECT E'a'\n'\\'', pg_advisory_unlock_all() --'", "pg_advisory_unlock_all"},
+		{"postgres", "SELECT 1 -- \r, pg_advisory_unlock_all()", "pg_advisory_unlock_all"},
+		{"mysql", "SELECT 1 --\x7f'\n, release_all_locks() --\x7f'", "release_all_locks"},
 		{"mysql", "SELECT `release_all_locks`()", "release_all_locks"},
 		{"mysql", "SELECT GET_LOCK('a', 0)", "get_lock"},
 		{"mysql", "SELECT 1 /*! ; COMMIT */", "the server runs"},

@@ -62,8 +62,12 @@ func (r *GuestRules) skip(sql string) (int, error) {
 		}
 		rest := sql[i:]
 		switch {
-		case strings.HasPrefix(rest, "--") && (!r.Hashes || len(rest) == 2 || rest[2] <= ' '), r.Hashes && strings.HasPrefix(rest, "#"):
-			end := strings.IndexByte(rest, '\n')
+		case strings.HasPrefix(rest, "--") && (!r.Hashes || len(rest) == 2 || rest[2] <= ' ' || rest[2] == 0x7f), r.Hashes && strings.HasPrefix(rest, "#"):
+			ends := "\n"
+			if r.Carriages {
+				ends = "\r\n"
+			}
+			end := strings.IndexAny(rest, ends)
 			if end < 0 {
 				return len(sql), nil
 			}
@@ -151,11 +155,26 @@ func (r *GuestRules) word(sql string, start int) (token, error) {
 	rest := sql[i:]
 	switch {
 	case r.Escapes && strings.EqualFold(text, "E") && strings.HasPrefix(rest, "'"):
-		return r.quoted(sql, i, '\'', tokenString, true)
+		return r.escaped(sql, i)
 	case r.Escapes && strings.EqualFold(text, "U") && strings.HasPrefix(rest, `&"`):
 		return token{}, errUnicodeName
 	}
 	return token{tokenWord, text, i}, nil
+}
+
+// escaped reads a string with backslashes and the pieces that continue it on other lines (PostgreSQL
+// documentation, section 4.1.2.1), which are read as its beginning is.
+func (r *GuestRules) escaped(sql string, start int) (token, error) {
+	for {
+		t, err := r.quoted(sql, start, '\'', tokenString, true)
+		if err != nil {
+			return t, err
+		}
+		n, err := r.skip(sql[t.end:])
+		if start = t.end + n; err != nil || start == len(sql) || sql[start] != '\'' {
+			return t, err
+		}
+	}
 }
 
 func isWordStart(c byte) bool {

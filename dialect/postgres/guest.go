@@ -14,7 +14,7 @@ var guestRules = &dialect.GuestRules{
 	Refused: []string{"set_config", "pg_advisory_lock", "pg_advisory_lock_shared", "pg_try_advisory_lock",
 		"pg_try_advisory_lock_shared", "pg_advisory_unlock", "pg_advisory_unlock_shared", "pg_advisory_unlock_all"},
 	Keep:    "SET CONSTRAINTS ALL IMMEDIATE",
-	Dollars: true, Nested: true, Escapes: true,
+	Dollars: true, Nested: true, Escapes: true, Carriages: true,
 }
 
 var _ dialect.LeaseTransactional = Dialect{}
