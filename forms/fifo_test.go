@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/databases"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 	"github.com/inbox-wasm/inbox-wasm/forms"
 	"github.com/inbox-wasm/inbox-wasm/internal/testdb"
@@ -327,6 +328,33 @@ func TestFIFONeedsAGroupInEveryRow(t *testing.T) {
 		describe(t, s, table)
 		if _, err := forms.NewLease(s, forms.Options{Table: table, Group: "g", FIFO: true, Lease: time.Second, Now: time.Now}); err == nil {
 			t.Fatal("a group that may be NULL was accepted")
+		}
+	})
+}
+
+// A group that nobody works on is found behind any number of groups whose heads another process has locked.
+func TestFIFOFindsAFreeGroupBehindThoseInWorkElsewhere(t *testing.T) {
+	eachOrdered(t, func(t *testing.T, db testdb.Database, s store.Store, table *dialect.Table) {
+		const busy = 30
+		wide, err := databases.Open(t.Context(), databases.Builtin(), db.URL, store.Options{MaxConnections: busy + 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := wide.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		for i := range busy {
+			write(t, s, table, forms.Message{Group: fmt.Sprintf("g%02d", i), Payload: []byte("busy")})
+		}
+		other := inOrder(t, wide, table, allGroups)
+		for range busy {
+			claimOne(t, other)
+		}
+		write(t, s, table, forms.Message{Group: "last", Payload: []byte("free")})
+		if got := payloads(claim(t, inOrder(t, s, table, allGroups), 1)); got != "free" {
+			t.Errorf("the first claim took %q", got)
 		}
 	})
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 )
 
-// headsAtOnce is how many groups one claim tries for its one row.
-const headsAtOnce = 8
+// headsAtOnce is how many groups one look of a claim finds, and looks how often it looks for its one row: the
+// groups that other processes work on look free, since nobody sees that a locked row is in work.
+const headsAtOnce, looks = 8, 32
 
 // unlockIn bounds the release of a group's lock. A session that takes longer is closed, which releases
 // it as well.
@@ -19,24 +20,31 @@ const unlockIn = 5 * time.Second
 // claimHead takes the head of one group that has no row in work. The lock on the group is kept until the
 // head is settled.
 func (r *RowLock) claimHead(ctx context.Context) ([]*Delivery, error) {
-	groups, err := r.fifo.groups(ctx, r.store, headsAtOnce)
-	for _, group := range groups {
-		if !r.fifo.begin(group) {
-			continue
-		}
-		var deliveries []*Delivery
-		deliveries, err = r.lockHead(ctx, group)
-		if len(deliveries) > 0 {
-			r.fifo.goOnBehind(group)
-			return deliveries, nil
-		}
-		r.fifo.end(group)
+	tried := map[string]bool{}
+	for range looks {
+		groups, err := r.fifo.groups(ctx, r.store, headsAtOnce)
 		if err != nil {
+			return nil, fmt.Errorf("claim from %s: %w", r.table, err)
+		}
+		before := len(tried)
+		for _, group := range groups {
+			if tried[group] || !r.fifo.begin(group) {
+				continue
+			}
+			tried[group] = true
+			deliveries, err := r.lockHead(ctx, group)
+			if len(deliveries) > 0 {
+				r.fifo.goOnBehind(group)
+				return deliveries, nil
+			}
+			r.fifo.end(group)
+			if err != nil {
+				return nil, fmt.Errorf("claim from %s: %w", r.table, err)
+			}
+		}
+		if len(groups) < headsAtOnce || len(tried) == before {
 			break
 		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("claim from %s: %w", r.table, err)
 	}
 	return nil, nil
 }
