@@ -358,3 +358,24 @@ func TestFIFOFindsAFreeGroupBehindThoseInWorkElsewhere(t *testing.T) {
 		}
 	})
 }
+
+// Groups that their column takes for one, such as 'a' and 'A', have one row in work.
+func TestFIFOTellsGroupsApartAsTheirColumnDoes(t *testing.T) {
+	eachOrdered(t, func(t *testing.T, db testdb.Database, s store.Store, table *dialect.Table) {
+		if db.Name != "mariadb" {
+			t.Skip("texts are compared by their bytes")
+		}
+		write(t, s, table, forms.Message{Group: "a", Payload: []byte("1")})
+		one, two := inOrder(t, s, table, allGroups), inOrder(t, s, table, allGroups)
+		head := claimOne(t, one)
+		before := int64(-1)
+		write(t, s, table, forms.Message{Group: "A ", Payload: []byte("2"), Priority: &before})
+		if got := payloads(claim(t, two, 1)); got != "" {
+			t.Errorf("row %s of a group in work was claimed", got)
+		}
+		settle(t, one, forms.Done, &forms.Settlement{Delivery: head})
+		if got := payloads(claim(t, two, 1)); got != "2" {
+			t.Errorf("after the head came %q", got)
+		}
+	})
+}

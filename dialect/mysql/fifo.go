@@ -8,20 +8,25 @@ import (
 
 // FifoLock implements [dialect.Fifo] by a lock of the session, on a hash of the table and the group: a
 // name may have 64 characters. Locking the rows of the group instead would read all of them for each
-// claim.
-func (d Dialect) FifoLock(t *dialect.Table) *dialect.Statement { return d.fifo("GET_LOCK", ", 0", t) }
-
-// FifoUnlock implements [dialect.Fifo]: the lock is the session's, not the transaction's.
-func (d Dialect) FifoUnlock(t *dialect.Table) *dialect.Statement {
-	return d.fifo("RELEASE_LOCK", "", t)
-}
-
-func (d Dialect) fifo(function, timeout string, t *dialect.Table) *dialect.Statement {
+// claim. Texts that the column takes for one group, such as 'a' and 'A', have one lock: it is named by what
+// they are compared by. A group without rows has none to claim, and no lock.
+func (d Dialect) FifoLock(t *dialect.Table) *dialect.Statement {
 	b := d.Builder()
-	b.Add("SELECT ", function, "(SHA2(CONCAT('fifo ', LOWER(DATABASE()), '.', ", literal(t.String()), ", ' ', ",
-		b.Bind(dialect.GroupName), "), 256)", timeout, ")")
+	column := d.Role(t, "", dialect.Group)
+	group := d.Text(column)
+	if t.Column(dialect.Group).Kind == dialect.Text {
+		group = "HEX(WEIGHT_STRING(RTRIM(" + column + ")))"
+	}
+	b.Add("SELECT COALESCE(GET_LOCK(__name, 0), 0) FROM (SELECT SHA2(CONCAT('fifo ', LOWER(DATABASE()), '.', ", literal(t.String()),
+		", ' ', ", group, "), 256) AS __name FROM ", d.Table(t), " WHERE ", column, " = ", b.Bind(dialect.GroupName), " LIMIT 1) AS __group")
 	s := b.Statement()
 	return &s
+}
+
+// FifoUnlock implements [dialect.Fifo]: the lock is the session's, not the transaction's. The row that named
+// it may be gone by now; the session holds no lock of another kind.
+func (d Dialect) FifoUnlock(*dialect.Table) *dialect.Statement {
+	return &dialect.Statement{SQL: "SELECT RELEASE_ALL_LOCKS()"}
 }
 
 // FifoGroups implements [dialect.Fifo]. Neither server seeks in an index by a value that a query finds on its

@@ -30,12 +30,11 @@ SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` 
 -- binds: now, after, page
 
 -- lock group
-SELECT GET_LOCK(SHA2(CONCAT('fifo ', LOWER(DATABASE()), '.', _utf8mb4 X'6A6F6273', ' ', ?), 256), 0);
+SELECT COALESCE(GET_LOCK(__name, 0), 0) FROM (SELECT SHA2(CONCAT('fifo ', LOWER(DATABASE()), '.', _utf8mb4 X'6A6F6273', ' ', HEX(WEIGHT_STRING(RTRIM(`group`)))), 256) AS __name FROM `jobs` WHERE `group` = ? LIMIT 1) AS __group;
 -- binds: group
 
 -- unlock group
-SELECT RELEASE_LOCK(SHA2(CONCAT('fifo ', LOWER(DATABASE()), '.', _utf8mb4 X'6A6F6273', ' ', ?), 256));
--- binds: group
+SELECT RELEASE_ALL_LOCKS();
 
 -- claim head
 SELECT `id`, `group`, `payload`, `retry_after` FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = ? ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? FOR UPDATE SKIP LOCKED;
