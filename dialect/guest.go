@@ -39,6 +39,7 @@ type GuestRules struct {
 	Nested        bool // comments nest
 	Escapes       bool // E'..' is a string with backslashes, as is what continues it, and U&".." a name
 	Conditional   bool // /*! ..*/ is no comment
+	Variables     bool // @name is a variable of the session, which the next guest would find, and @@name a setting
 }
 
 // GuestStatement is what is to be known of a statement of a guest.
@@ -81,6 +82,12 @@ func (r *GuestRules) Check(sql string) (GuestStatement, error) {
 		}
 		if err := r.admit(&s, t); err != nil {
 			return s, err
+		}
+		if r.Variables && t.kind == tokenMark && t.text == "@" {
+			if !strings.HasPrefix(rest, "@") {
+				return s, errVariable
+			}
+			rest = rest[1:]
 		}
 	}
 	if s.Verb == "" {

@@ -11,7 +11,7 @@ func (Dialect) GuestRules() *dialect.GuestRules { return guestRules }
 var guestRules = &dialect.GuestRules{
 	Verbs:       []string{"SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES", "TABLE", "EXPLAIN", "SHOW"},
 	Refused:     []string{"get_lock", "release_lock", "release_all_locks"},
-	Backslashes: true, DoubleStrings: true, Backticks: true, Hashes: true, Conditional: true,
+	Backslashes: true, DoubleStrings: true, Backticks: true, Hashes: true, Conditional: true, Variables: true,
 }
 
 var _ dialect.LeaseTransactional = Dialect{}
