@@ -90,6 +90,7 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 			return nil
 		}
 	}
+	c.rights(ctx, s, h, t, o.DeadTable)
 	c.warnIndex(ctx, s, h.Table, t)
 	c.warnCrash(h, form)
 	return form

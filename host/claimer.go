@@ -115,7 +115,15 @@ func (c *claimer) run(ctx context.Context) {
 			c.wait(ctx, s.pause(), s.wake)
 			continue
 		}
+		pause, trial := s.brake.left()
+		if pause > 0 {
+			c.wait(ctx, pause, nil)
+			continue
+		}
 		limit, ahead := c.plan()
+		if trial {
+			limit = min(limit, 1)
+		}
 		if limit == 0 {
 			c.wait(ctx, s.pause(), s.queue.need)
 			continue

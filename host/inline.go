@@ -49,7 +49,7 @@ func newInline(s *subscription, form forms.Connected) *inline {
 	retry.InitialInterval = 100 * time.Millisecond
 	retry.MaxInterval = 10 * time.Second
 	return &inline{
-		sub: s, form: form, gate: newGate(s.pause, s.wake, s.stopping), ledger: ledger{s.log, &s.counters},
+		sub: s, form: form, gate: newGate(s.pause, s.wake, s.stopping), ledger: ledger{s.log, &s.counters, s.brake},
 		batches: map[*batch]struct{}{}, retry: retry,
 	}
 }
@@ -103,6 +103,8 @@ func (r *inline) thread(ctx context.Context) {
 
 // turn is one claim with all that follows from it.
 func (r *inline) turn(ctx context.Context, t *thread, polls bool) {
+	pause, trial := r.sub.brake.left()
+	r.gate.sleep(pause)
 	select {
 	case r.sub.connections <- struct{}{}:
 	case <-r.sub.stopping:
@@ -116,7 +118,7 @@ func (r *inline) turn(ctx context.Context, t *thread, polls bool) {
 	if limit == 0 {
 		limit = r.sub.handler.Batch
 	}
-	if r.form.Alone() {
+	if trial || r.form.Alone() {
 		limit = 1
 	}
 	rows, err := r.claim(ctx, limit)

@@ -11,6 +11,7 @@ import (
 type ledger struct {
 	log      *slog.Logger
 	counters *counters
+	brake    *brake
 }
 
 // levels says how loud each outcome is.
@@ -22,7 +23,11 @@ var levels = [outcomeCount]slog.Level{
 // done records a settlement that took effect.
 func (l *ledger) done(ctx context.Context, v *verdict) {
 	l.counters.outcomes[v.outcome].Add(1)
+	l.brake.release()
 	level := levels[v.outcome]
+	if v.settlement.Reason != "" {
+		level = max(level, slog.LevelInfo) // a failure that says why is never silent
+	}
 	if !l.log.Enabled(ctx, level) {
 		return
 	}
@@ -45,6 +50,9 @@ func (l *ledger) lost(ctx context.Context, v *verdict, text string) {
 // unsettled records a settlement that was refused or not answered.
 func (l *ledger) unsettled(ctx context.Context, v *verdict, a forms.Answer, text string) {
 	l.counters.unsettled.Add(1)
+	if a.State == forms.Failed || a.State == forms.RolledBack {
+		l.brake.press()
+	}
 	why := "the row is locked by another session"
 	if a.Err != nil {
 		why = a.Err.Error()

@@ -134,6 +134,7 @@ func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.M
 		lanes = h.Threads
 	}
 	sub := &subscription{
+		brake:   &brake{log: log, now: s.options.Now},
 		handler: h, table: s.tables[h.Table], store: s.store, form: form, module: module,
 		settings:   engine.Settings{Config: h.Config, Log: s.options.Log},
 		log:        log,
@@ -151,7 +152,7 @@ func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.M
 		})
 	}}
 	sub.settler = &settler{
-		ledger: ledger{log, &sub.counters}, form: form, now: s.options.Now, tick: sub.compareClocks,
+		ledger: ledger{log, &sub.counters, sub.brake}, form: form, now: s.options.Now, tick: sub.compareClocks,
 		arrived: make(chan struct{}, 1), answered: make(chan struct{}, 1),
 	}
 	if connected, ok := form.(forms.Connected); ok {

@@ -157,7 +157,7 @@ func (s *settler) answer(ctx context.Context, v *verdict, a forms.Answer) {
 		s.later = append(s.later, *v)
 		return
 	default:
-		s.unsettled(ctx, v, a, "not settled: the row returns when its lease ends, unless the settlement took effect unanswered")
+		s.unsettled(ctx, v, a, "not settled: the row returns when its hold ends, unless the settlement took effect unanswered")
 	}
 	s.drop(v.task)
 }

@@ -43,8 +43,11 @@ type subscription struct {
 	stopping chan struct{}
 	// skewed says that the host's clock is too far from the database's for leases to mean anything.
 	skewed atomic.Bool
-	// claimError is the text of the last claim's error, empty after one that worked.
-	claimError string
+	brake  *brake
+	// claimError is the text of the last claim's error, empty after one that worked, and claimLogged
+	// when it was last said.
+	claimError  string
+	claimLogged time.Time
 
 	untilEmpty bool
 	// emptyClaims counts the claims in a row that found nothing due with nothing in hand.
@@ -140,10 +143,11 @@ func (s *subscription) failed() error {
 	return nil
 }
 
-// claimFailed logs an error that is not the last one's again.
+// claimFailed logs an error, and the same one again once a minute.
 func (s *subscription) claimFailed(err error, pause time.Duration) {
-	if text := err.Error(); text != s.claimError {
-		s.claimError = text
+	now := s.now()
+	if text := err.Error(); text != s.claimError || now.Sub(s.claimLogged) >= time.Minute {
+		s.claimError, s.claimLogged = text, now
 		s.log.Error("rows could not be claimed; trying again", "error", err, "pause", pause)
 	}
 }

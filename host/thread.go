@@ -137,7 +137,7 @@ func (s *subscription) unstartable(task *task, now time.Time) (v verdict, ended 
 		return task.released(), true
 	}
 	if s.policy.overspent(d) {
-		buried, o := s.policy.bury(forms.Settlement{Delivery: d, Reason: "the last attempt ended without an outcome"})
+		buried, o := s.policy.bury(forms.Settlement{Delivery: d, Reason: "the last attempt was not settled: its process ended, or the database refused it"})
 		return verdict{task: task, settlement: buried, outcome: o}, true
 	}
 	if flaw := s.flaw(d); flaw != "" {

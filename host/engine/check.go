@@ -149,6 +149,11 @@ func checkEntry(path string, p *parsed) error {
 	if _, batch := p.export(abi.ExportHandleBatch); !single && !batch {
 		return missingHandle(path, p)
 	}
+	_, start := p.export(abi.ExportStart)
+	if _, initialize := p.export(abi.ExportInitialize); start && !initialize {
+		return &LoadError{Path: path, What: "is a command that also exports a handler: it has _start and no _initialize, so that nothing would set it up",
+			Remedy: "build a reactor: in Go with -buildmode=c-shared, in C with -mexec-model=reactor, in Rust as a cdylib"}
+	}
 	i32 := []abi.ValueType{abi.I32}
 	for _, want := range []struct {
 		name            string

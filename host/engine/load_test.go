@@ -42,9 +42,10 @@ func TestRefusals(t *testing.T) {
 		"long number":   {bytes: "\x00asm\x01\x00\x00\x00\x01\xff\xff\xff\xff\x7f", want: "is not a valid WebAssembly module: a number is too large"},
 		"bad type form": {bytes: "\x00asm\x01\x00\x00\x00\x01\x02\x01\x5f", want: "is not a valid WebAssembly module: section 1: type form 0x5f"},
 
-		"nothing":   {wat: `(module)`, want: "exports no inbox_handle; it exports nothing: export a function inbox_handle () -> i32"},
-		"no handle": {wat: `(module (func (export "b")) (func (export "a")))`, want: "exports no inbox_handle; it exports a, b: export a function"},
-		"command":   {wat: `(module (memory (export "memory") 1) (func (export "_start")))`, want: "exports no inbox_handle; it exports _start, memory: a program with _start needs command mode, which is not yet supported; build a reactor: in Go with -buildmode=c-shared"},
+		"nothing":                {wat: `(module)`, want: "exports no inbox_handle; it exports nothing: export a function inbox_handle () -> i32"},
+		"no handle":              {wat: `(module (func (export "b")) (func (export "a")))`, want: "exports no inbox_handle; it exports a, b: export a function"},
+		"command":                {wat: `(module (memory (export "memory") 1) (func (export "_start")))`, want: "exports no inbox_handle; it exports _start, memory: a program with _start needs command mode, which is not yet supported; build a reactor: in Go with -buildmode=c-shared"},
+		"command with a handler": {wat: `(module ` + good + ` (func (export "_start")))`, want: "is a command that also exports a handler: it has _start and no _initialize, so that nothing would set it up: build a reactor: in Go with -buildmode=c-shared"},
 		"batch without its count": {wat: `(module (memory (export "memory") 1) (func (export "inbox_handle_batch") (result i32) (i32.const 0)))`,
 			want: "exports inbox_handle_batch as () -> i32, and it must be (i32) -> i32"},
 		"handle with a parameter": {wat: `(module (memory (export "memory") 1) (func (export "inbox_handle") (param i32) (result i32) (i32.const 0)))`,

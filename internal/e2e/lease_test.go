@@ -153,7 +153,7 @@ func TestRowThatKillsItsProcessIsBuriedBeforeItRunsAgain(t *testing.T) {
 		if n := last.count(called("")); n != 0 {
 			t.Errorf("the row ran %d more times", n)
 		}
-		if reason := b.rows("last_error", everyRow)["1"]; reason != "the last attempt ended without an outcome" {
+		if reason := b.rows("last_error", everyRow)["1"]; reason != "the last attempt was not settled: its process ended, or the database refused it" {
 			t.Errorf("the reason is %q", reason)
 		}
 		healthy(t, last)
