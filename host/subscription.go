@@ -160,6 +160,9 @@ func (s *subscription) claimWorked() {
 	}
 }
 
+// errSkewed is why a service ends that runs until its queues are empty, which it could not find out.
+var errSkewed = errors.New("nothing can be claimed: this host's clock is off by more than a quarter of the lease from the database's")
+
 // compareClocks stops the claims while the host's clock is off by more than a quarter of the lease.
 func (s *subscription) compareClocks(ctx context.Context) {
 	if !s.table.Has(dialect.LockedUntil) {
@@ -175,6 +178,9 @@ func (s *subscription) compareClocks(ctx context.Context) {
 	if skewed {
 		s.log.Error("this host's clock is off by more than a quarter of the lease from the database's: nothing is claimed; set the clocks right",
 			"database_ahead", skew.Round(time.Millisecond), "lease", s.handler.Lease)
+		if s.untilEmpty {
+			s.fail(errSkewed)
+		}
 	} else if s.skewed.Load() {
 		s.log.Info("the clocks agree again")
 		defer signal(s.wake)
