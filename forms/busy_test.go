@@ -69,7 +69,7 @@ func TestLockedRow(t *testing.T) {
 				s, outside := open(t, db), open(t, db)
 				table := create(t, s, leased())
 				target := create(t, s, &dialect.Table{Name: "dead_letters", ID: table.ID, Roles: table.Roles})
-				l := lease(t, s, table, func(o *forms.LeaseOptions) { o.DeadTable = target })
+				l := lease(t, s, table, func(o *forms.Options) { o.DeadTable = target })
 				fill(t, s, table, 5)
 				deliveries := claim(t, l, 5)
 				settle(t, l, forms.Done, finish(deliveries[4]))

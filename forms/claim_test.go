@@ -114,7 +114,7 @@ func TestClaimAhead(t *testing.T) {
 		s := open(t, db)
 		table := createAs(t, s, leased(), nullable[db.Name])
 		insert(t, s, table, "payload group attempt", "('1', 'g', 1), ('2', 'g', 2), ('3', 'g', 3), ('4', 'g', 4), ('5', 'g', NULL)")
-		l := lease(t, s, table, func(o *forms.LeaseOptions) { o.MaxAttempts = 3 })
+		l := lease(t, s, table, func(o *forms.Options) { o.MaxAttempts = 3 })
 		ahead, err := l.Claim(t.Context(), 10, true)
 		if err != nil {
 			t.Fatal(err)
@@ -137,9 +137,9 @@ func TestClaimOfAllGroups(t *testing.T) {
 		table := createAs(t, s, leased(), nullable[db.Name])
 		insert(t, s, table, "payload group",
 			"('1', 'a'), ('2', 'dead'), ('3', NULL), ('4', 'it''s'), ('5', 'late'), ('6', 'b'), ('7', '*')")
-		one := lease(t, s, table, func(o *forms.LeaseOptions) { o.Group = "*" })
+		one := lease(t, s, table, func(o *forms.Options) { o.Group = "*" })
 		equal(t, "a group of that name", payloads(claim(t, one, 10)), "7")
-		some := lease(t, s, table, func(o *forms.LeaseOptions) { o.AllGroups, o.Except = true, []string{"dead", "it's"} })
+		some := lease(t, s, table, func(o *forms.Options) { o.AllGroups, o.Except = true, []string{"dead", "it's"} })
 		deliveries := claim(t, some, 10)
 		equal(t, "all but two", payloads(deliveries), "1 3 5 6")
 		groups := ""
@@ -147,7 +147,7 @@ func TestClaimOfAllGroups(t *testing.T) {
 			groups += "[" + d.Group + "]"
 		}
 		equal(t, "groups", groups, "[a][][late][b]")
-		all := lease(t, s, table, func(o *forms.LeaseOptions) { o.AllGroups = true })
+		all := lease(t, s, table, func(o *forms.Options) { o.AllGroups = true })
 		equal(t, "all", payloads(claim(t, all, 10)), "2 4")
 	})
 }

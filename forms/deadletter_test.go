@@ -24,8 +24,8 @@ func dead(t *testing.T, s store.Store, table *dialect.Table) *dialect.Table {
 	return create(t, s, &dialect.Table{Name: "dead_letters", ID: table.ID, Roles: table.Roles})
 }
 
-func deadTable(target *dialect.Table) func(*forms.LeaseOptions) {
-	return func(o *forms.LeaseOptions) { o.DeadTable = target }
+func deadTable(target *dialect.Table) func(*forms.Options) {
+	return func(o *forms.Options) { o.DeadTable = target }
 }
 
 // letter writes a row that comes back twice, the last time as a delivery on attempt 2.
@@ -48,7 +48,7 @@ func TestMoveToGroup(t *testing.T) {
 			"processed_at", "origin", "error"), `1|p|{"a": 1}|7|dead|2|-|-|g|spent`)
 		equal(t, "its group", payloads(claim(t, l, 1)), "")
 
-		graveyard := lease(t, s, table, host.use, func(o *forms.LeaseOptions) { o.Group = "dead" })
+		graveyard := lease(t, s, table, host.use, func(o *forms.Options) { o.Group = "dead" })
 		settle(t, graveyard, forms.Done, finish(attempt(t, graveyard, 2)))
 	})
 }

@@ -71,9 +71,6 @@ type Options struct {
 	Now func() time.Time
 }
 
-// LeaseOptions are the options of the lease form.
-type LeaseOptions = Options
-
 func (o *Options) selection() dialect.Selection {
 	return dialect.Selection{AllGroups: o.AllGroups, Except: len(o.Except)}
 }

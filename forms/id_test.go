@@ -122,7 +122,7 @@ func checkKeys(t *testing.T, s store.Store, name string, k keys) {
 			strings.Join(names, ", "), value, i))
 	}
 	host := newClock()
-	l := lease(t, s, table, host.use, func(o *forms.LeaseOptions) { o.DeadTable = target })
+	l := lease(t, s, table, host.use, func(o *forms.Options) { o.DeadTable = target })
 	deliveries := claim(t, l, 100)
 	if len(deliveries) != len(k.values) {
 		t.Fatalf("claimed %d rows of %d", len(deliveries), len(k.values))

@@ -38,7 +38,7 @@ func TestLateHolder(t *testing.T) {
 	each(t, func(t *testing.T, s store.Store) {
 		table, host := create(t, s, everyRole()), newClock()
 		target := create(t, s, &dialect.Table{Name: "dead_letters", ID: table.ID, Roles: table.Roles})
-		l := lease(t, s, table, host.use, func(o *forms.LeaseOptions) { o.DeadTable = target })
+		l := lease(t, s, table, host.use, func(o *forms.Options) { o.DeadTable = target })
 		fill(t, s, table, 1)
 		tables := []*dialect.Table{table, target}
 
@@ -84,7 +84,7 @@ func TestLateHolderWithinTheSameSecond(t *testing.T) {
 		s := open(t, db)
 		table, host := createAs(t, s, everyRole(), map[string]string{"locked_until": whole[db.Name]}), newClock()
 		target := create(t, s, &dialect.Table{Name: "dead_letters", ID: table.ID, Roles: table.Roles})
-		l := lease(t, s, table, host.use, func(o *forms.LeaseOptions) { o.DeadTable = target })
+		l := lease(t, s, table, host.use, func(o *forms.Options) { o.DeadTable = target })
 		fill(t, s, table, 1)
 		first := claimOne(t, l)
 		// Somebody frees the row by hand, and it is claimed again in the same instant.

@@ -10,7 +10,7 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/internal/testdb"
 )
 
-func transactional(o *forms.LeaseOptions) { o.Transactional = true }
+func transactional(o *forms.Options) { o.Transactional = true }
 
 // runIn runs a statement of a delivery's guest.
 func runIn(t *testing.T, form forms.Transactional, d *forms.Delivery, sql string) string {
@@ -50,7 +50,7 @@ func TestLeaseTransactionFIFORetryRests(t *testing.T) {
 		table := leased()
 		table.FIFO = true
 		create(t, s, table)
-		l := lease(t, s, table, transactional, func(o *forms.LeaseOptions) { o.FIFO, o.Rest = true, time.Hour })
+		l := lease(t, s, table, transactional, func(o *forms.Options) { o.FIFO, o.Rest = true, time.Hour })
 		fill(t, s, table, 1)
 		d := claimOne(t, l)
 		runIn(t, l, d, "SELECT 1")

@@ -108,7 +108,7 @@ func TestPlans(t *testing.T) {
 				if db.Name == "mariadb" {
 					query(t, s, "ANALYZE TABLE jobs")
 				}
-				l := lease(t, s, table, deadTable(target), func(o *forms.LeaseOptions) { o.MaxAttempts = 5 })
+				l := lease(t, s, table, deadTable(target), func(o *forms.Options) { o.MaxAttempts = 5 })
 
 				s.ran = nil
 				deliveries := claim(t, l, 500)

@@ -203,7 +203,7 @@ func TestSettleAfterAThirdPartyChangedTheRow(t *testing.T) {
 func TestSettleWithoutATarget(t *testing.T) {
 	each(t, func(t *testing.T, s store.Store) {
 		table := create(t, s, leased())
-		l := lease(t, s, table, func(o *forms.LeaseOptions) { o.DeadGroup = "" })
+		l := lease(t, s, table, func(o *forms.Options) { o.DeadGroup = "" })
 		fill(t, s, table, 3)
 		d := claim(t, l, 3)
 		equal(t, "answers", states(l.Settle(t.Context(), []*forms.Settlement{

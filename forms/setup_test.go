@@ -86,9 +86,9 @@ func describe(t *testing.T, s store.Store, table *dialect.Table) {
 }
 
 // lease is the form over a table, reading the group "g" for 30 s at a time.
-func lease(t *testing.T, s store.Store, table *dialect.Table, change ...func(*forms.LeaseOptions)) *forms.Lease {
+func lease(t *testing.T, s store.Store, table *dialect.Table, change ...func(*forms.Options)) *forms.Lease {
 	t.Helper()
-	o := forms.LeaseOptions{Table: table, Lease: 30 * time.Second, Now: time.Now}
+	o := forms.Options{Table: table, Lease: 30 * time.Second, Now: time.Now}
 	if table.Has(dialect.Group) {
 		o.Group = "g"
 		o.DeadGroup = "dead"
@@ -271,7 +271,7 @@ func newClock() *clock {
 
 func (c *clock) now() time.Time            { return time.Unix(0, c.nanos.Load()) }
 func (c *clock) advance(d time.Duration)   { c.nanos.Add(int64(d)) }
-func (c *clock) use(o *forms.LeaseOptions) { o.Now = c.now }
+func (c *clock) use(o *forms.Options) { o.Now = c.now }
 
 // afterLease is when a lease that starts now has certainly ended: its end is random within a second.
 const afterLease = 32 * time.Second

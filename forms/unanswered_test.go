@@ -59,7 +59,7 @@ func TestUnansweredExtensionOfALostRow(t *testing.T) {
 	eachDeaf(t, func(t *testing.T, s *deaf, lose losing) {
 		table, host := create(t, s, leased()), newClock()
 		target := create(t, s, &dialect.Table{Name: "dead_letters", ID: table.ID, Roles: table.Roles})
-		l := lease(t, s, table, host.use, func(o *forms.LeaseOptions) { o.DeadTable = target })
+		l := lease(t, s, table, host.use, func(o *forms.Options) { o.DeadTable = target })
 		fill(t, s, table, 1)
 		first := claimOne(t, l)
 		s.lose = lose
@@ -155,7 +155,7 @@ func TestSessionKilledWhileSettling(t *testing.T) {
 		s, outside, killer := open(t, db), open(t, db), open(t, db)
 		table, host := create(t, s, leased()), newClock()
 		target := create(t, s, &dialect.Table{Name: "dead_letters", ID: table.ID, Roles: table.Roles})
-		l := lease(t, s, table, host.use, func(o *forms.LeaseOptions) { o.DeadTable = target })
+		l := lease(t, s, table, host.use, func(o *forms.Options) { o.DeadTable = target })
 		fill(t, s, table, 3)
 		deliveries := claim(t, l, 3)
 		initial := content(t, s, table)

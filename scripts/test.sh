@@ -8,3 +8,5 @@ scripts/install.sh
 scripts/check.sh
 echo "== go test, beside private servers"
 go run ./internal/testserver -- go test -race -timeout 15m ./...
+echo "== the oldest PostgreSQL, where it can be fetched"
+scripts/test-versions.sh floor
