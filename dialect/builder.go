@@ -80,6 +80,13 @@ type Grammar struct {
 	// Clock is the database's own time, and After that time and so many microseconds, NULL for NULL.
 	Clock string
 	After func(microseconds string) string
+	// LastLease has a group's latest lease, which an index answers from its end, tell whether a row of the
+	// group is in work: for a database that seeks no lease of a group that a query finds on its way. NULL is
+	// the smallest value there, and a finished row has no lease.
+	LastLease bool
+	// Partial indexes hold the rows that are not processed alone: for a database that takes no order from an
+	// index behind a column that is NULL.
+	Partial bool
 	// Override stands in an insert that gives identity columns of the table their values.
 	Override func(t *Table) string
 }

@@ -59,8 +59,12 @@ func (g *Grammar) Head(b *Builder, t *Table, group func() string) string {
 	if t.Has(RetryAfter) {
 		text.WriteString(" AND " + g.past(b, t, RetryAfter))
 	}
-	if t.Has(LockedUntil) {
-		lease := g.Role(t, "", LockedUntil)
+	switch lease := g.Role(t, "", LockedUntil); {
+	case !t.Has(LockedUntil):
+	case g.LastLease:
+		text.WriteString(" AND COALESCE((SELECT " + lease + " FROM " + g.Table(t) + " WHERE " + column + " = " + group() +
+			" ORDER BY " + lease + " DESC LIMIT 1) <= " + b.Bind(Now) + ", 1 = 1)")
+	default:
 		text.WriteString(" AND NOT EXISTS (SELECT 1 FROM " + g.Table(t) + " WHERE " + column + " = " + group() +
 			g.unfinished(t) + " AND " + lease + " > " + b.Bind(Now) + ")")
 	}
@@ -74,6 +78,12 @@ func (g *Grammar) FifoGroups(t *Table, s Selection, first bool) Statement {
 	b := g.Builder()
 	column := g.Role(t, "", Group)
 	next := func(condition string) string {
+		if unfinished := g.unfinished(t); g.Partial && unfinished != "" {
+			if condition == "" {
+				condition = " WHERE 1 = 1"
+			}
+			condition += unfinished
+		}
 		return "(SELECT " + column + " FROM " + g.Table(t) + condition + " ORDER BY " + column + " LIMIT 1)"
 	}
 	start := ""

@@ -45,7 +45,7 @@ func (g *Grammar) Schema(t *Table, types Types) Schema {
 	create := "CREATE TABLE " + g.Table(t) + " (\n  " + strings.Join(lines, ",\n  ") + "\n)" + types.Suffix
 	schema := Schema{Table: create, Index: g.Index(described, types.MaxName)}
 	if t.FIFO && t.Has(LockedUntil) {
-		schema.GroupIndex = g.index(t, "_group_idx", types.MaxName, g.Role(t, "", Group)+", "+g.Role(t, "", LockedUntil))
+		schema.GroupIndex = g.index(t, "_group_idx", types.MaxName, g.Role(t, "", Group)+", "+g.Role(t, "", LockedUntil)) + g.partial(t)
 	}
 	return schema
 }
@@ -71,10 +71,18 @@ func (g *Grammar) Index(t *Table, maxName int) string {
 	if t.Has(Group) {
 		columns = append(columns, g.Role(t, "", Group))
 	}
-	if t.Has(ProcessedAt) {
+	if t.Has(ProcessedAt) && !g.Partial {
 		columns = append(columns, g.Role(t, "", ProcessedAt))
 	}
-	return g.index(t, "_claim_idx", maxName, strings.Join(append(columns, g.order(t, g.IndexNulls)), ", "))
+	return g.index(t, "_claim_idx", maxName, strings.Join(append(columns, g.order(t, g.IndexNulls)), ", ")) + g.partial(t)
+}
+
+// partial is the condition of an index that leaves the processed rows out.
+func (g *Grammar) partial(t *Table) string {
+	if !g.Partial || !t.Has(ProcessedAt) {
+		return ""
+	}
+	return " WHERE " + g.Role(t, "", ProcessedAt) + " IS NULL"
 }
 
 // index is the CREATE INDEX of columns under a name that the database can keep.

@@ -35,11 +35,12 @@ func New() Dialect {
 				}
 				return column + " IS NULL, " + column
 			},
-			Text:     func(expression string) string { return "CAST(" + expression + " AS CHAR)" },
-			BoundKey: boundKey,
-			Typed:    fit,
-			Override: func(*dialect.Table) string { return "" },
-			Clock:    "UTC_TIMESTAMP(6)",
+			Text:      func(expression string) string { return "CAST(" + expression + " AS CHAR)" },
+			BoundKey:  boundKey,
+			Typed:     fit,
+			Override:  func(*dialect.Table) string { return "" },
+			LastLease: true,
+			Clock:     "UTC_TIMESTAMP(6)",
 			After: func(microseconds string) string {
 				return "UTC_TIMESTAMP(6) + INTERVAL " + microseconds + " MICROSECOND"
 			},

@@ -22,6 +22,7 @@ var grammar = dialect.Grammar{
 	Text:       func(expression string) string { return expression + "::text" },
 	Typed:      func(placeholder string, c dialect.Column) string { return placeholder + "::" + c.Type },
 	Override:   override,
+	Partial:    true,
 	Clock:      "statement_timestamp()",
 	After: func(microseconds string) string {
 		return "statement_timestamp() + " + microseconds + "::bigint * interval '1 microsecond'"

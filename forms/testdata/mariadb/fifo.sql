@@ -111,11 +111,11 @@ SELECT 1 FROM `jobs` WHERE `id` = ? AND `locked_until` = ?;
 -- binds: id[0], token
 
 -- groups
-SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND NOT EXISTS (SELECT 1 FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL AND `locked_until` > ?)) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` IS NOT NULL ORDER BY `group` LIMIT ?) AS __groups ORDER BY __group;
+SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND COALESCE((SELECT `locked_until` FROM `jobs` WHERE `group` = __groups.__group ORDER BY `locked_until` DESC LIMIT 1) <= ?, 1 = 1)) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` IS NOT NULL ORDER BY `group` LIMIT ?) AS __groups ORDER BY __group;
 -- binds: now, now, page
 
 -- next groups
-SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND NOT EXISTS (SELECT 1 FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL AND `locked_until` > ?)) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` > ? ORDER BY `group` LIMIT ?) AS __groups ORDER BY __group;
+SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND COALESCE((SELECT `locked_until` FROM `jobs` WHERE `group` = __groups.__group ORDER BY `locked_until` DESC LIMIT 1) <= ?, 1 = 1)) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` > ? ORDER BY `group` LIMIT ?) AS __groups ORDER BY __group;
 -- binds: now, now, after, page
 
 -- lock group
@@ -126,7 +126,7 @@ SELECT COALESCE(GET_LOCK(__name, 0), 0) FROM (SELECT SHA2(CONCAT('fifo ', LOWER(
 SELECT RELEASE_ALL_LOCKS();
 
 -- claim head
-SELECT `id`, `locked_until`, `group`, `payload`, `retry_after` FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = ? AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND NOT EXISTS (SELECT 1 FROM `jobs` WHERE `group` = ? AND `processed_at` IS NULL AND `locked_until` > ?) FOR UPDATE SKIP LOCKED;
+SELECT `id`, `locked_until`, `group`, `payload`, `retry_after` FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = ? AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND COALESCE((SELECT `locked_until` FROM `jobs` WHERE `group` = ? ORDER BY `locked_until` DESC LIMIT 1) <= ?, 1 = 1) FOR UPDATE SKIP LOCKED;
 -- binds: group, now, group, now
 -- answers: id[0], token, group, payload, retry_after
 
@@ -148,9 +148,9 @@ SELECT `id`, `locked_until`, `group`, `payload`, `retry_after` FROM `jobs` WHERE
 -- answers: id[0], token, group, payload, retry_after
 
 -- groups of all groups
-SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND NOT EXISTS (SELECT 1 FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL AND `locked_until` > ?)) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` IS NOT NULL ORDER BY `group` LIMIT ?) AS __groups WHERE __group NOT IN (?, ?) ORDER BY __group;
+SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND COALESCE((SELECT `locked_until` FROM `jobs` WHERE `group` = __groups.__group ORDER BY `locked_until` DESC LIMIT 1) <= ?, 1 = 1)) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` IS NOT NULL ORDER BY `group` LIMIT ?) AS __groups WHERE __group NOT IN (?, ?) ORDER BY __group;
 -- binds: now, now, page, except[0], except[1]
 
 -- next groups of all groups
-SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND NOT EXISTS (SELECT 1 FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL AND `locked_until` > ?)) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` > ? ORDER BY `group` LIMIT ?) AS __groups WHERE __group NOT IN (?, ?) ORDER BY __group;
+SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group AND `processed_at` IS NULL ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ? AND COALESCE((SELECT `locked_until` FROM `jobs` WHERE `group` = __groups.__group ORDER BY `locked_until` DESC LIMIT 1) <= ?, 1 = 1)) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` > ? ORDER BY `group` LIMIT ?) AS __groups WHERE __group NOT IN (?, ?) ORDER BY __group;
 -- binds: now, now, after, page, except[0], except[1]

@@ -13,7 +13,7 @@ CREATE TABLE "jobs" (
   "created_at" timestamptz NOT NULL DEFAULT now()
 );
 
-CREATE INDEX "jobs_claim_idx" ON "jobs" ("group", "processed_at", "priority", "retry_after", "id");
+CREATE INDEX "jobs_claim_idx" ON "jobs" ("group", "priority", "retry_after", "id") WHERE "processed_at" IS NULL;
 
 -- candidates
 SELECT "id"::text AS __id0, COALESCE((E'{jobs}''\\-' || "partition_key"::text || E'-' || "id"::text), (E'jobs ' || "id"::text)) AS __lock, hashtextextended(COALESCE((E'{jobs}''\\-' || "partition_key"::text || E'-' || "id"::text), (E'jobs ' || "id"::text)), 0)::text AS __name FROM "jobs" WHERE "group" = $1 AND "processed_at" IS NULL AND "retry_after" <= $2 AND hashtextextended(COALESCE((E'{jobs}''\\-' || "partition_key"::text || E'-' || "id"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AND hashtextextended(COALESCE((E'{jobs}''\\-' || "partition_key"::text || E'-' || "id"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT unnest($3::bigint[])) ORDER BY "priority", "retry_after", "id" LIMIT $4::bigint;

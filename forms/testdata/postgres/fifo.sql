@@ -7,9 +7,9 @@ CREATE TABLE "jobs" (
   "payload" bytea NOT NULL
 );
 
-CREATE INDEX "jobs_claim_idx" ON "jobs" ("group", "processed_at", "retry_after", "id");
+CREATE INDEX "jobs_claim_idx" ON "jobs" ("group", "retry_after", "id") WHERE "processed_at" IS NULL;
 
-CREATE INDEX "jobs_group_idx" ON "jobs" ("group", "locked_until");
+CREATE INDEX "jobs_group_idx" ON "jobs" ("group", "locked_until") WHERE "processed_at" IS NULL;
 
 -- describe
 SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), (NOT a.attnotnull)::int::text, (COALESCE(to_jsonb(a) ->> 'attgenerated', '') <> '')::int::text, (a.attidentity = 'a')::int::text, CASE WHEN a.atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN (CASE WHEN a.atttypmod < 0 THEN 6 ELSE a.atttypmod END)::text END, (c.relkind <> 'r' OR c.relhassubclass)::int::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE a.attrelid = to_regclass(E'"jobs"') AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum;
@@ -60,11 +60,11 @@ SELECT 1 FROM "jobs" WHERE "id" = $1 AND "locked_until" = $2;
 -- binds: id[0], token
 
 -- groups
-WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT "group" FROM "jobs" ORDER BY "group" LIMIT 1), 1 UNION ALL SELECT (SELECT "group" FROM "jobs" WHERE "group" > __groups.__group ORDER BY "group" LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < $1) SELECT __group::text, CASE WHEN EXISTS (SELECT 1 FROM "jobs" WHERE "id" = (SELECT "id" FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL ORDER BY "retry_after", "id" LIMIT 1) AND "retry_after" <= $2 AND NOT EXISTS (SELECT 1 FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL AND "locked_until" > $2)) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL ORDER BY __n;
+WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT "group" FROM "jobs" WHERE 1 = 1 AND "processed_at" IS NULL ORDER BY "group" LIMIT 1), 1 UNION ALL SELECT (SELECT "group" FROM "jobs" WHERE "group" > __groups.__group AND "processed_at" IS NULL ORDER BY "group" LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < $1) SELECT __group::text, CASE WHEN EXISTS (SELECT 1 FROM "jobs" WHERE "id" = (SELECT "id" FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL ORDER BY "retry_after", "id" LIMIT 1) AND "retry_after" <= $2 AND NOT EXISTS (SELECT 1 FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL AND "locked_until" > $2)) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL ORDER BY __n;
 -- binds: page, now
 
 -- next groups
-WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT "group" FROM "jobs" WHERE "group" > $1 ORDER BY "group" LIMIT 1), 1 UNION ALL SELECT (SELECT "group" FROM "jobs" WHERE "group" > __groups.__group ORDER BY "group" LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < $2) SELECT __group::text, CASE WHEN EXISTS (SELECT 1 FROM "jobs" WHERE "id" = (SELECT "id" FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL ORDER BY "retry_after", "id" LIMIT 1) AND "retry_after" <= $3 AND NOT EXISTS (SELECT 1 FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL AND "locked_until" > $3)) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL ORDER BY __n;
+WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT "group" FROM "jobs" WHERE "group" > $1 AND "processed_at" IS NULL ORDER BY "group" LIMIT 1), 1 UNION ALL SELECT (SELECT "group" FROM "jobs" WHERE "group" > __groups.__group AND "processed_at" IS NULL ORDER BY "group" LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < $2) SELECT __group::text, CASE WHEN EXISTS (SELECT 1 FROM "jobs" WHERE "id" = (SELECT "id" FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL ORDER BY "retry_after", "id" LIMIT 1) AND "retry_after" <= $3 AND NOT EXISTS (SELECT 1 FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL AND "locked_until" > $3)) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL ORDER BY __n;
 -- binds: after, page, now
 
 -- lock group
@@ -82,9 +82,9 @@ UPDATE "jobs" SET "locked_until" = $1 WHERE ctid = ANY(ARRAY(SELECT ctid FROM "j
 -- answers: id[0], token, group, payload, retry_after
 
 -- groups of all groups
-WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT "group" FROM "jobs" ORDER BY "group" LIMIT 1), 1 UNION ALL SELECT (SELECT "group" FROM "jobs" WHERE "group" > __groups.__group ORDER BY "group" LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < $1) SELECT __group::text, CASE WHEN EXISTS (SELECT 1 FROM "jobs" WHERE "id" = (SELECT "id" FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL ORDER BY "retry_after", "id" LIMIT 1) AND "retry_after" <= $2 AND NOT EXISTS (SELECT 1 FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL AND "locked_until" > $2)) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL AND __group NOT IN ($3, $4) ORDER BY __n;
+WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT "group" FROM "jobs" WHERE 1 = 1 AND "processed_at" IS NULL ORDER BY "group" LIMIT 1), 1 UNION ALL SELECT (SELECT "group" FROM "jobs" WHERE "group" > __groups.__group AND "processed_at" IS NULL ORDER BY "group" LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < $1) SELECT __group::text, CASE WHEN EXISTS (SELECT 1 FROM "jobs" WHERE "id" = (SELECT "id" FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL ORDER BY "retry_after", "id" LIMIT 1) AND "retry_after" <= $2 AND NOT EXISTS (SELECT 1 FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL AND "locked_until" > $2)) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL AND __group NOT IN ($3, $4) ORDER BY __n;
 -- binds: page, now, except[0], except[1]
 
 -- next groups of all groups
-WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT "group" FROM "jobs" WHERE "group" > $1 ORDER BY "group" LIMIT 1), 1 UNION ALL SELECT (SELECT "group" FROM "jobs" WHERE "group" > __groups.__group ORDER BY "group" LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < $2) SELECT __group::text, CASE WHEN EXISTS (SELECT 1 FROM "jobs" WHERE "id" = (SELECT "id" FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL ORDER BY "retry_after", "id" LIMIT 1) AND "retry_after" <= $3 AND NOT EXISTS (SELECT 1 FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL AND "locked_until" > $3)) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL AND __group NOT IN ($4, $5) ORDER BY __n;
+WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT "group" FROM "jobs" WHERE "group" > $1 AND "processed_at" IS NULL ORDER BY "group" LIMIT 1), 1 UNION ALL SELECT (SELECT "group" FROM "jobs" WHERE "group" > __groups.__group AND "processed_at" IS NULL ORDER BY "group" LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < $2) SELECT __group::text, CASE WHEN EXISTS (SELECT 1 FROM "jobs" WHERE "id" = (SELECT "id" FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL ORDER BY "retry_after", "id" LIMIT 1) AND "retry_after" <= $3 AND NOT EXISTS (SELECT 1 FROM "jobs" WHERE "group" = __groups.__group AND "processed_at" IS NULL AND "locked_until" > $3)) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL AND __group NOT IN ($4, $5) ORDER BY __n;
 -- binds: after, page, now, except[0], except[1]

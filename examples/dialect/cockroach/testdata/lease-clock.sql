@@ -6,10 +6,10 @@ CREATE TABLE "jobs" (
   "payload" bytea NOT NULL
 );
 
-CREATE INDEX "jobs_claim_idx" ON "jobs" ("processed_at", "retry_after", "id");
+CREATE INDEX "jobs_claim_idx" ON "jobs" ("retry_after", "id") WHERE "processed_at" IS NULL;
 
 -- claim index
-CREATE INDEX "jobs_claim_idx" ON "jobs" ("processed_at", "retry_after", "id");
+CREATE INDEX "jobs_claim_idx" ON "jobs" ("retry_after", "id") WHERE "processed_at" IS NULL;
 
 -- describe
 SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), (NOT a.attnotnull)::int::text, (COALESCE(a.attgenerated::text, '') <> '')::int::text, '0', CASE WHEN a.atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN (CASE WHEN a.atttypmod < 0 THEN 6 ELSE a.atttypmod END)::text END, '1' FROM pg_attribute a WHERE a.attrelid = to_regclass('"jobs"') AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum;
