@@ -113,6 +113,9 @@ func crowd(t *testing.T, database testdb.Database, form string, processes, rows 
 	}
 	began := time.Now()
 	b.fill(rows)
+	for more := time.Now().Add(time.Duration(rows) * 20 * time.Millisecond); time.Now().Before(more) && b.count(everyRow) > 0; {
+		time.Sleep(pause) // a condition is looked at, as by empty
+	}
 	b.empty()
 	took := time.Since(began)
 	for _, p := range ps {
