@@ -128,7 +128,18 @@ func (c *claimer) run(ctx context.Context) {
 			c.wait(ctx, s.pause(), s.queue.need)
 			continue
 		}
+		permit, ok := c.permit()
+		if !ok {
+			c.wait(ctx, s.pause(), s.queue.need)
+			continue
+		}
+		if permit != nil {
+			limit, ahead = 1, false // each row has a transaction of its own, which its settlement ends
+		}
 		rows, err := c.claim(limit, ahead)
+		if len(rows) == 0 && permit != nil {
+			<-permit
+		}
 		if err != nil {
 			if ctx.Err() == nil {
 				pause := retry.NextBackOff()
@@ -139,8 +150,22 @@ func (c *claimer) run(ctx context.Context) {
 		}
 		s.claimWorked()
 		retry.Reset()
-		s.start(rows)
+		s.start(rows, permit)
 		c.after(ctx, len(rows), limit, ahead)
+	}
+}
+
+// permit takes one of the connections that rows may hold, in a form that holds them so. It is not ok
+// while there is none.
+func (c *claimer) permit() (permit chan struct{}, ok bool) {
+	if _, connected := c.sub.form.(forms.Connected); !connected {
+		return nil, true
+	}
+	select {
+	case c.sub.connections <- struct{}{}:
+		return c.sub.connections, true
+	default:
+		return nil, false
 	}
 }
 
@@ -189,13 +214,14 @@ func (c *claimer) wait(ctx context.Context, pause time.Duration, signals <-chan 
 }
 
 // start hands claimed rows to the threads, or gives them back where the threads are on their way home.
-func (s *subscription) start(rows []*forms.Delivery) {
+func (s *subscription) start(rows []*forms.Delivery, permit chan struct{}) {
 	if len(rows) == 0 {
 		return
 	}
 	tasks := make([]*task, len(rows))
 	for i, d := range rows {
 		tasks[i] = newTask(d)
+		tasks[i].permit = permit
 		tasks[i].alone = s.alone(d)
 		if s.handler.ByKey && d.HasPartitionKey {
 			tasks[i].lane = laneOf(d.PartitionKey, s.handler.Threads)

@@ -155,7 +155,8 @@ func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.M
 		ledger: ledger{log, &sub.counters, sub.brake}, form: form, now: s.options.Now, tick: sub.compareClocks,
 		arrived: make(chan struct{}, 1), answered: make(chan struct{}, 1),
 	}
-	if connected, ok := form.(forms.Connected); ok {
+	// Where each key has its thread, one claimer hands every row to the thread that it belongs to.
+	if connected, ok := form.(forms.Connected); ok && !h.ByKey {
 		sub.inline = newInline(sub, connected)
 	}
 	return sub

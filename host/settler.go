@@ -53,6 +53,9 @@ func (s *settler) drop(t *task) {
 	s.tasks[t.index].index = t.index
 	s.tasks[last] = nil
 	s.tasks = s.tasks[:last]
+	if t.permit != nil {
+		<-t.permit
+	}
 }
 
 // inHand is how many rows are claimed and not answered.

@@ -26,6 +26,8 @@ type task struct {
 	// asked says that the guest has run a statement about the row, and connected that this has taken one of
 	// the connections for deliveries.
 	asked, connected bool
+	// permit is given back when the row is settled: its hold has a connection. It is nil where it has none.
+	permit chan struct{}
 	// lost is set by the settler when an extension found the row taken.
 	lost bool
 	// caller is the thread whose guest works on the row, or did.

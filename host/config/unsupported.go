@@ -18,9 +18,6 @@ var unsupportedTables = []unsupported[*Table]{
 
 var unsupportedHandlers = []unsupported[*Handler]{
 	{"connections", "", func(h *Handler) bool { return h.Connections != 1 }},
-	{"by_key", "by_key in the row lock form is ", func(h *Handler) bool {
-		return h.ByKey && h.Table != nil && h.Table.LockedUntil == "" && h.Table.AdvisoryLock == ""
-	}},
 	{"rate_limit", "", func(h *Handler) bool { return h.RateLimit != Rate{} }},
 	{"transaction_role", "", func(h *Handler) bool { return h.TransactionRole != "" }},
 	{"limits", "limits but that of db_result are ", func(h *Handler) bool {
