@@ -269,9 +269,9 @@ func newClock() *clock {
 	return c
 }
 
-func (c *clock) now() time.Time            { return time.Unix(0, c.nanos.Load()) }
-func (c *clock) advance(d time.Duration)   { c.nanos.Add(int64(d)) }
-func (c *clock) use(o *forms.Options) { o.Now = c.now }
+func (c *clock) now() time.Time          { return time.Unix(0, c.nanos.Load()) }
+func (c *clock) advance(d time.Duration) { c.nanos.Add(int64(d)) }
+func (c *clock) use(o *forms.Options)    { o.Now = c.now }
 
 // afterLease is when a lease that starts now has certainly ended: its end is random within a second.
 const afterLease = 32 * time.Second
