@@ -67,7 +67,9 @@ func TestLeaseTransactionFIFORetryRests(t *testing.T) {
 func killTransactions(t *testing.T, db testdb.Database, s store.Store) {
 	t.Helper()
 	if db.Name == "postgres" {
-		query(t, s, "SELECT pg_terminate_backend(pid, 5000)::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'idle in transaction'")
+		const open = "pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'idle in transaction'"
+		query(t, s, "SELECT pg_terminate_backend(pid)::text FROM "+open)
+		met(t, "the sessions have ended", func() bool { return query(t, s, "SELECT pid::text FROM "+open) == "" })
 		return
 	}
 	for _, id := range strings.Fields(query(t, s, "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx "+

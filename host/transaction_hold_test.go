@@ -82,7 +82,12 @@ func TestTransactionalLevel(t *testing.T) {
 		for _, form := range []string{leaseForm, ""} {
 			tables := strings.ReplaceAll(leveled(db, form, level), "jobs", fmt.Sprintf("jobs%d", len(form)))
 			b := open(t, db, tables+strings.ReplaceAll(writer(t, "dead_letter = \"dead\"\n"), "jobs", fmt.Sprintf("jobs%d", len(form))), untilEmpty)
-			b.enqueue(fmt.Sprintf("jobs%d", len(form)), "work", "k"+ask[db.Name])
+			ask := ask[db.Name]
+			if b.realMySQL() {
+				// Its list of transactions is a copy that is up to 0.1 s old.
+				ask = "SELECT isolation_level AS l FROM performance_schema.events_transactions_current WHERE thread_id = PS_CURRENT_THREAD_ID()"
+			}
+			b.enqueue(fmt.Sprintf("jobs%d", len(form)), "work", "k"+ask)
 			b.drain()
 			want := strings.ToUpper(strings.ReplaceAll(level, "_", " "))
 			if got := b.rows(fmt.Sprintf("jobs%d", len(form)), "error"); !strings.Contains(got, `[["`+want+`"]]`) {
@@ -156,10 +161,13 @@ func TestTransactionalLostConnection(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
+		// The row may have been delivered again before the stop. That delivery could not have acked if the lost
+		// one had left its note, which is the key.
+		want := ""
 		if c := b.counts("work"); c.Acked > 0 {
-			t.Errorf("counts are %+v", c)
+			want = "lost\n"
 		}
-		equal(t, "notes", b.notes(), "")
+		equal(t, "notes", b.notes(), want)
 		b.idle(db)
 	})
 }
