@@ -81,16 +81,22 @@ func TestTransactionalLevel(t *testing.T) {
 		}
 		for _, form := range []string{leaseForm, ""} {
 			tables := strings.ReplaceAll(leveled(db, form, level), "jobs", fmt.Sprintf("jobs%d", len(form)))
-			b := open(t, db, tables+strings.ReplaceAll(writer(t, "dead_letter = \"dead\"\n"), "jobs", fmt.Sprintf("jobs%d", len(form))), untilEmpty)
+			b := open(t, db, tables+strings.ReplaceAll(writer(t, "dead_letter = \"dead\"\n"), "jobs", fmt.Sprintf("jobs%d", len(form))))
 			ask := ask[db.Name]
 			if b.realMySQL() {
 				// Its list of transactions is a copy that is up to 0.1 s old.
 				ask = "SELECT isolation_level AS l FROM performance_schema.events_transactions_current WHERE thread_id = PS_CURRENT_THREAD_ID()"
 			}
-			b.enqueue(fmt.Sprintf("jobs%d", len(form)), "work", "k"+ask)
-			b.drain()
+			b.start()
+			table, got := fmt.Sprintf("jobs%d", len(form)), ""
+			eventually(t, "the transaction is in the server's list, which may be a copy from before it", func() bool {
+				b.enqueue(table, "work", "k"+ask)
+				eventually(t, "the answer is there", func() bool { got = b.rows(table, "error"); return strings.Contains(got, "columns") })
+				b.script("DELETE FROM " + table)
+				return !strings.Contains(got, `"rows":[]`)
+			})
 			want := strings.ToUpper(strings.ReplaceAll(level, "_", " "))
-			if got := b.rows(fmt.Sprintf("jobs%d", len(form)), "error"); !strings.Contains(got, `[["`+want+`"]]`) {
+			if !strings.Contains(got, `[["`+want+`"]]`) {
 				t.Errorf("the level is %s, want %s", got, want)
 			}
 		}
@@ -211,13 +217,15 @@ func TestTransactionalDeadlock(t *testing.T) {
 		stop := b.start()
 		eventually(t, "both have ended", func() bool {
 			c := b.counts("work")
-			return c.Acked == 1 && c.Delayed+c.Unsettled == 1
+			return c.Acked >= 1 && c.Delayed+c.Unsettled >= 1
 		})
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		equal(t, "pairs", b.query("SELECT CAST(id * 10 + n AS char(2)) FROM pairs ORDER BY id"), "11\n21\n")
-		equal(t, "rows left", strings.Count(b.rows("jobs", "id"), "\n"), 1)
+		// The other may have been delivered again before the stop, and have acked then.
+		acked := b.counts("work").Acked
+		equal(t, "pairs", b.query("SELECT CAST(id * 10 + n AS char(2)) FROM pairs ORDER BY id"), fmt.Sprintf("1%d\n2%d\n", acked, acked))
+		equal(t, "rows left", strings.Count(b.rows("jobs", "id"), "\n"), 2-int(acked))
 		b.idle(db)
 	})
 }
