@@ -369,7 +369,11 @@ func TestFIFOTellsGroupsApartAsTheirColumnDoes(t *testing.T) {
 		one, two := inOrder(t, s, table, allGroups), inOrder(t, s, table, allGroups)
 		head := claimOne(t, one)
 		before := int64(-1)
-		write(t, s, table, forms.Message{Group: "A ", Payload: []byte("2"), Priority: &before})
+		group := "A "
+		if realMySQL(t, s) {
+			group = "A" // its usual collation counts spaces
+		}
+		write(t, s, table, forms.Message{Group: group, Payload: []byte("2"), Priority: &before})
 		if got := payloads(claim(t, two, 1)); got != "" {
 			t.Errorf("row %s of a group in work was claimed", got)
 		}
