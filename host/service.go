@@ -188,12 +188,19 @@ func (s *Service) Run(ctx context.Context, abort <-chan struct{}) error {
 	return errors.Join(append(errs, closeForms(s.subscriptions))...)
 }
 
-// waitUntilEmpty returns when nothing is due or in work here, seen twice by every subscription, or
-// when one has failed.
+// lockedFor is how long a service that runs until its queues are empty waits for rows that are due and
+// that no claim gets: their locks may be those of a connection that is about to end.
+const lockedFor = 5 * time.Second
+
+// waitUntilEmpty returns when nothing is due or in work here, or when a subscription has failed. Claims
+// that come back empty do not show it by themselves: they pass over rows that anybody has locked. So the
+// rows are counted too. Rows that stay due and unclaimed, such as those behind the head of a group, are
+// left in the end.
 func (s *Service) waitUntilEmpty(ctx context.Context) {
 	const pause = 10 * time.Millisecond
 	look := time.NewTicker(pause)
 	defer look.Stop()
+	var since time.Time // when the claims began to come back empty
 	for {
 		select {
 		case <-ctx.Done():
@@ -207,10 +214,31 @@ func (s *Service) waitUntilEmpty(ctx context.Context) {
 			}
 			empty = empty && sub.emptyClaims.Load() >= 2
 		}
-		if empty {
+		if !empty {
+			since = time.Time{}
+			look.Reset(pause)
+			continue
+		}
+		if since.IsZero() {
+			since = time.Now()
+		}
+		if s.nothingDue(ctx) || time.Since(since) >= lockedFor {
 			return
 		}
+		look.Reset(lastPause) // a count may read the whole table
 	}
+}
+
+// nothingDue counts the rows that are due. A count that fails counts nothing.
+func (s *Service) nothingDue(ctx context.Context) bool {
+	bounded, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	for _, sub := range s.subscriptions {
+		if w, err := sub.form.Waiting(bounded); err != nil || w.Due > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Enqueue writes messages into a declared table, all or none, and wakes the subscriptions that read
