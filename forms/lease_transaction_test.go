@@ -72,8 +72,8 @@ func killTransactions(t *testing.T, db testdb.Database, s store.Store) {
 		met(t, "the sessions have ended", func() bool { return query(t, s, "SELECT pid::text FROM "+open) == "" })
 		return
 	}
-	for _, id := range strings.Fields(query(t, s, "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx "+
-		"JOIN information_schema.processlist ON id = trx_mysql_thread_id WHERE db = DATABASE()")) {
+	for _, id := range strings.Fields(query(t, s, "SELECT processlist_id FROM performance_schema.events_transactions_current "+
+		"JOIN performance_schema.threads USING (thread_id) WHERE state = 'ACTIVE' AND processlist_db = DATABASE() AND processlist_id <> CONNECTION_ID()")) {
 		script(t, s, "KILL "+id)
 	}
 }

@@ -83,11 +83,12 @@ func TestPoolerSessionModeServesEveryForm(t *testing.T) {
 			other := connect(t, direct)
 			script(t, other, b.store.Dialect().(dialect.Notifies).Trigger(b.subscriptions[0].table))
 			b.start()
-			eventually(t, "the handler listens and has looked for rows", func() bool {
-				return b.log.count("msg=listening") > 0 && b.subscriptions[0].emptyClaims.Load() > 1
-			})
-			script(t, other, `INSERT INTO jobs (name, payload) SELECT 'work', 'ok' FROM generate_series(1, 20)`)
-			b.waitForAcks(20)
+			eventually(t, "the handler listens", func() bool { return b.log.count("msg=listening") > 0 })
+			// The start of the listener wakes everybody once, so that one round could be that.
+			for round := int64(1); round <= 3; round++ {
+				script(t, other, `INSERT INTO jobs (name, payload) SELECT 'work', 'ok' FROM generate_series(1, 20)`)
+				b.waitForAcks(20 * round)
+			}
 			equal(t, "rows", b.rows("jobs", "payload"), "")
 		})
 	}

@@ -64,7 +64,8 @@ func (b *bench) idle(db testdb.Database) {
 		equal(b.t, "open transactions", b.query("SELECT query FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid() AND state <> 'idle'"), "")
 		equal(b.t, "locks", b.query("SELECT locktype FROM pg_locks WHERE pid <> pg_backend_pid() AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"), "")
 	case "mariadb":
-		equal(b.t, "open transactions", b.query("SELECT trx_query FROM information_schema.innodb_trx WHERE trx_mysql_thread_id IN (SELECT id FROM information_schema.processlist WHERE db = DATABASE())"), "")
+		equal(b.t, "open transactions", b.query("SELECT sql_text FROM performance_schema.events_transactions_current JOIN performance_schema.threads USING (thread_id) "+
+			"LEFT JOIN performance_schema.events_statements_current USING (thread_id) WHERE state = 'ACTIVE' AND processlist_db = DATABASE() AND processlist_id <> CONNECTION_ID()"), "")
 	}
 }
 
