@@ -87,6 +87,9 @@ type Grammar struct {
 	// Partial indexes hold the rows that are not processed alone: for a database that takes no order from an
 	// index behind a column that is NULL.
 	Partial bool
+	// Seek renders the condition on the group so that the planner looks for its rows by an index of it, however
+	// many they are; nil where it does.
+	Seek func(condition string) string
 	// Override stands in an insert that gives identity columns of the table their values.
 	Override func(t *Table) string
 }
@@ -165,7 +168,11 @@ func (g *Grammar) selected(b *Builder, t *Table, s Selection) string {
 		column := g.Role(t, "", Group)
 		switch {
 		case !s.AllGroups:
-			terms = append(terms, column+" = "+b.Bind(GroupName))
+			term := column + " = " + b.Bind(GroupName)
+			if g.Seek != nil {
+				term = g.Seek(term)
+			}
+			terms = append(terms, term)
 		case s.Except > 0:
 			names := make([]string, s.Except)
 			for i := range names {

@@ -34,20 +34,31 @@ type Dialect interface {
 	Count(t *Table, s Selection) Statement
 	// CheckVersion refuses a server that is too old, by its version in its own words.
 	CheckVersion(version string) error
-	// Indexes answers the columns of every index of the table: the index's name and a column's, in
-	// the index's order.
+	// Indexes answers the columns of every index of the table: the index's name, a column's, in the
+	// index's order, and the condition of a partial index, empty for the others.
 	Indexes(t *Table) Statement
-	// ClaimIndex is the CREATE INDEX of the order in which a described table's rows are claimed.
-	ClaimIndex(t *Table) string
+	// ClaimIndex is the index of the order in which a selection of a described table's rows is claimed.
+	ClaimIndex(t *Table, s Selection) Index
 	// Schema is the statements that create the table and its claim-order index.
 	Schema(t *Table) Schema
+}
+
+// Index is an index that a claim walks, so that it reads no more rows than it takes.
+type Index struct {
+	Create    string   // its CREATE INDEX
+	Columns   []string // their names, in order
+	Condition string   // of a partial index, empty for the others
 }
 
 // Schema is how a declared table would be created.
 type Schema struct {
 	Table string
-	// Index creates the index that a claim in the table's form walks.
+	// Index creates the index that a claim of one group walks; empty where the primary key is that index.
 	Index string
+	// OrderIndex creates the index that a claim of every group at once walks, in one order across them;
+	// empty where the primary key is that index, for tables without groups, and for FIFO tables, whose
+	// groups are claimed one by one.
+	OrderIndex string
 	// GroupIndex creates the index by which a FIFO claim sees that a group is in work; empty for
 	// other tables.
 	GroupIndex string

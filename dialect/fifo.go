@@ -59,16 +59,35 @@ func (g *Grammar) Head(b *Builder, t *Table, group func() string) string {
 	if t.Has(RetryAfter) {
 		text.WriteString(" AND " + g.past(b, t, RetryAfter))
 	}
-	switch lease := g.Role(t, "", LockedUntil); {
-	case !t.Has(LockedUntil):
-	case g.LastLease:
-		text.WriteString(" AND COALESCE((SELECT " + lease + " FROM " + g.Table(t) + " WHERE " + column + " = " + group() +
-			" ORDER BY " + lease + " DESC LIMIT 1) <= " + b.Bind(Now) + ", 1 = 1)")
-	default:
-		text.WriteString(" AND NOT EXISTS (SELECT 1 FROM " + g.Table(t) + " WHERE " + column + " = " + group() +
-			g.unfinished(t) + " AND " + lease + " > " + b.Bind(Now) + ")")
-	}
+	text.WriteString(g.groupFree(b, t, group))
 	return text.String()
+}
+
+// groupFree is the condition that no row of a group is in work, as far as the table shows it.
+func (g *Grammar) groupFree(b *Builder, t *Table, group func() string) string {
+	column, lease := g.Role(t, "", Group), g.Role(t, "", LockedUntil)
+	switch {
+	case !t.Has(LockedUntil):
+		return ""
+	case g.LastLease:
+		return " AND COALESCE((SELECT " + lease + " FROM " + g.Table(t) + " WHERE " + column + " = " + group() +
+			" ORDER BY " + lease + " DESC LIMIT 1) <= " + b.Bind(Now) + ", 1 = 1)"
+	}
+	return " AND NOT EXISTS (SELECT 1 FROM " + g.Table(t) + " WHERE " + column + " = " + group() +
+		g.unfinished(t) + " AND " + lease + " > " + b.Bind(Now) + ")"
+}
+
+// GroupDue is the condition that a group, which has a row, has a head that can be claimed. A head that nothing
+// hides is due, whichever row it is, and is not looked for.
+func (g *Grammar) GroupDue(b *Builder, t *Table, group func() string) string {
+	switch {
+	case t.Has(RetryAfter):
+		return "EXISTS (SELECT 1 FROM " + g.Table(t) + " WHERE " + g.Head(b, t, group) + ")"
+	case t.Has(ProcessedAt):
+		return "EXISTS (SELECT 1 FROM " + g.Table(t) + " WHERE " + g.Role(t, "", Group) + " = " + group() + g.unfinished(t) + ")" +
+			g.groupFree(b, t, group)
+	}
+	return "1 = 1" + g.groupFree(b, t, group)
 }
 
 // FifoGroups implements [Fifo]. It steps from group to group along the index instead of reading every
@@ -92,8 +111,8 @@ func (g *Grammar) FifoGroups(t *Table, s Selection, first bool) Statement {
 	}
 	b.Add("WITH RECURSIVE __groups(__group, __n) AS (SELECT ", next(start), ", 1 UNION ALL SELECT ",
 		next(" WHERE "+column+" > __groups.__group"), ", __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < ", b.Bind(Page),
-		") SELECT ", g.Text("__group"), ", CASE WHEN EXISTS (SELECT 1 FROM ", g.Table(t), " WHERE ",
-		g.Head(b, t, func() string { return "__groups.__group" }), ") THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL")
+		") SELECT ", g.Text("__group"), ", CASE WHEN ",
+		g.GroupDue(b, t, func() string { return "__groups.__group" }), " THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL")
 	if s.Except > 0 {
 		names := make([]string, s.Except)
 		for i := range names {

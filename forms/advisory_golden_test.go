@@ -47,7 +47,12 @@ func checkAdvisoryGolden(t *testing.T, s store.Store, database, name string, tab
 
 	schema := d.Schema(table)
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s;\n\n%s;\n", schema.Table, schema.Index)
+	fmt.Fprintf(&text, "%s;\n", schema.Table)
+	for _, index := range []string{schema.Index, schema.OrderIndex, schema.GroupIndex} {
+		if index != "" {
+			fmt.Fprintf(&text, "\n%s;\n", index)
+		}
+	}
 	options := forms.Options{Table: table, DeadTable: target, MaxAttempts: capOf(table)}
 	if table.Has(dialect.Group) {
 		options.DeadGroup = "dead"

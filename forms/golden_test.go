@@ -65,9 +65,11 @@ func checkGolden(t *testing.T, s store.Store, database, name string, table *dial
 
 	schema := d.Schema(table)
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s;\n\n%s;\n", schema.Table, schema.Index)
-	if schema.GroupIndex != "" {
-		fmt.Fprintf(&text, "\n%s;\n", schema.GroupIndex)
+	fmt.Fprintf(&text, "%s;\n", schema.Table)
+	for _, index := range []string{schema.Index, schema.OrderIndex, schema.GroupIndex} {
+		if index != "" {
+			fmt.Fprintf(&text, "\n%s;\n", index)
+		}
 	}
 	statements := []forms.Named{
 		{Name: "describe", Statement: d.Describe(table)},

@@ -4,54 +4,52 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 )
 
-// MissingIndex looks for an index that walks a described table in claim order. Where there is none it
-// gives the CREATE INDEX of one: a claim reads every row of the table without it.
-func MissingIndex(ctx context.Context, s store.Store, t *dialect.Table) (create string, err error) {
+// MissingIndex looks for an index that walks a selection of a described table in claim order. Where there is
+// none it gives the CREATE INDEX of one: a claim reads every row of the table without it.
+func MissingIndex(ctx context.Context, s store.Store, t *dialect.Table, of dialect.Selection) (create string, err error) {
 	statement := s.Dialect().Indexes(t)
-	indexes := map[string][]string{}
+	indexes := map[string]*dialect.Index{}
 	err = s.Query(ctx, &statement, 0, nil, func(v [][]byte) error {
-		name := string(v[0])
-		indexes[name] = append(indexes[name], string(v[1]))
+		index := indexes[string(v[0])]
+		if index == nil {
+			index = &dialect.Index{Condition: string(v[2])}
+			indexes[string(v[0])] = index
+		}
+		index.Columns = append(index.Columns, string(v[1]))
 		return nil
 	})
 	if err != nil {
 		return "", fmt.Errorf("list the indexes of table %s: %w", t, err)
 	}
-	for _, columns := range indexes {
-		if walksClaimOrder(t, columns) {
+	want := s.Dialect().ClaimIndex(t, of)
+	for _, index := range indexes {
+		if serves(t, index, &want) {
 			return "", nil
 		}
 	}
-	return s.Dialect().ClaimIndex(t), nil
+	return want.Create, nil
 }
 
-// walksClaimOrder reports whether an index starts with the group and goes on in claim order. The mark
-// of processed rows may stand before the order, or in the condition of a partial index. The key may
-// be left out at the end: it only breaks ties, and many indexes hold it anyway.
-func walksClaimOrder(t *dialect.Table, columns []string) bool {
-	var order []string
-	for _, r := range []dialect.Role{dialect.Priority, dialect.RetryAfter} {
-		if t.Has(r) {
-			order = append(order, t.Roles[r])
-		}
+// serves reports whether an index gives what the recommended one does: it starts with its columns, and holds
+// the same rows. The key may be left out where the order has something else: it only breaks ties, and many
+// indexes hold it anyway.
+func serves(t *dialect.Table, index, want *dialect.Index) bool {
+	columns := want.Columns
+	if t.Has(dialect.Priority) || t.Has(dialect.RetryAfter) {
+		columns = columns[:len(columns)-len(t.ID)]
 	}
-	if len(order) == 0 {
-		order = t.ID
-	}
-	var group []string
-	if t.Has(dialect.Group) {
-		group = []string{t.Roles[dialect.Group]}
-	}
-	starts := func(prefix []string) bool {
-		return len(columns) >= len(prefix) && slices.Equal(columns[:len(prefix)], prefix)
-	}
-	if starts(slices.Concat(group, order)) {
-		return true
-	}
-	return t.Has(dialect.ProcessedAt) && starts(slices.Concat(group, []string{t.Roles[dialect.ProcessedAt]}, order))
+	return len(index.Columns) >= len(columns) && slices.Equal(index.Columns[:len(columns)], columns) &&
+		bare(index.Condition) == bare(want.Condition)
+}
+
+// bare is a condition without what a server writes differently from its author: quotes, brackets, spaces
+// and case.
+func bare(condition string) string {
+	return strings.ToLower(strings.NewReplacer(`"`, "", "`", "", "[", "", "]", "", "(", "", ")", "", " ", "", "\n", "", "\t", "").Replace(condition))
 }

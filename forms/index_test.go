@@ -61,9 +61,60 @@ func TestIndexInAnotherOrderDoesNotCount(t *testing.T) {
 	})
 }
 
+// A claim of every group goes in one order across them, which an index that starts with the group has not.
+func TestIndexAcrossGroups(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		table := create(t, s, leased())
+		all := dialect.Selection{AllGroups: true, Except: 1}
+		missing := missingIndexOf(t, s, table, all)
+		if missing != s.Dialect().Schema(table).OrderIndex {
+			t.Fatalf("%q, want what the schema has: %q", missing, s.Dialect().Schema(table).OrderIndex)
+		}
+		script(t, s, missing)
+		if missing := missingIndexOf(t, s, table, all); missing != "" {
+			t.Fatalf("the remedy does not help: %s", missing)
+		}
+		table.FIFO = true
+		script(t, s, "DROP INDEX jobs_order_idx"+map[bool]string{true: " ON jobs"}[s.Dialect().Name() == "MySQL"])
+		if missing := missingIndexOf(t, s, table, all); missing != "" {
+			t.Fatalf("a FIFO table is claimed from group by group, and yet: %s", missing)
+		}
+	})
+}
+
+// An index that holds the processed rows between those to claim has each claim read past all of them.
+func TestIndexHoldsNoProcessedRows(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		table := everyRole()
+		script(t, s, s.Dialect().Schema(table).Table)
+		describe(t, s, table)
+		q := s.Dialect().Quote
+		order := q("priority") + ", " + q("retry_after")
+		script(t, s, "CREATE INDEX mixed ON jobs ("+q("group")+", "+order+")")
+		behind := "CREATE INDEX behind ON jobs (" + q("group") + ", " + q("processed_at") + ", " + order + ")"
+		if s.Dialect().Name() == "PostgreSQL" { // which takes no order from behind a column that is NULL
+			script(t, s, behind)
+			script(t, s, "CREATE INDEX other ON jobs ("+q("group")+", "+order+") WHERE processed_at IS NOT NULL")
+			behind = "CREATE INDEX partial ON jobs (" + q("group") + ", " + order + ")\nwhere (\"processed_at\" is null)"
+		}
+		if missingIndex(t, s, table) == "" {
+			t.Fatal("an index that cannot help was taken for the claim order's")
+		}
+		script(t, s, behind)
+		if create := missingIndex(t, s, table); create != "" {
+			t.Fatalf("an index that fits was not seen: %s", create)
+		}
+	})
+}
+
 func missingIndex(t *testing.T, s store.Store, table *dialect.Table) string {
 	t.Helper()
-	create, err := forms.MissingIndex(t.Context(), s, table)
+	return missingIndexOf(t, s, table, dialect.Selection{})
+}
+
+func missingIndexOf(t *testing.T, s store.Store, table *dialect.Table, of dialect.Selection) string {
+	t.Helper()
+	create, err := forms.MissingIndex(t.Context(), s, table, of)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,9 @@ func create(t *testing.T, s store.Store, table *dialect.Table) *dialect.Table {
 	t.Helper()
 	schema := s.Dialect().Schema(table)
 	script(t, s, schema.Table)
-	script(t, s, schema.Index)
+	if schema.Index != "" {
+		script(t, s, schema.Index)
+	}
 	describe(t, s, table)
 	return table
 }

@@ -91,14 +91,14 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 		}
 	}
 	c.rights(ctx, s, h, t, o.DeadTable)
-	c.warnIndex(ctx, s, h.Table, t)
+	c.warnIndex(ctx, s, h.Table, t, dialect.Selection{AllGroups: o.AllGroups})
 	c.warnCrash(h, form)
 	return form
 }
 
-// warnIndex warns of a table without an index in claim order, once.
-func (c *checker) warnIndex(ctx context.Context, s store.Store, declared *config.Table, t *dialect.Table) {
-	create, err := forms.MissingIndex(ctx, s, t)
+// warnIndex warns of a table without an index in the claim order of a selection, once for each.
+func (c *checker) warnIndex(ctx context.Context, s store.Store, declared *config.Table, t *dialect.Table, of dialect.Selection) {
+	create, err := forms.MissingIndex(ctx, s, t, of)
 	w := config.Problem{File: c.config.Path, Line: declared.Line, Key: path("tables", declared.Key, "")}
 	switch {
 	case err != nil:

@@ -269,6 +269,11 @@ func Listened(cfg *config.Config, t *config.Table) bool {
 	return slices.ContainsFunc(cfg.Handlers, func(h *config.Handler) bool { return h.Table == t && h.Listen })
 }
 
+// ClaimsAcrossGroups reports whether a handler claims from every group of a table at once.
+func ClaimsAcrossGroups(cfg *config.Config, t *config.Table) bool {
+	return slices.ContainsFunc(cfg.Handlers, func(h *config.Handler) bool { return h.Table == t && h.Group == config.EveryGroup })
+}
+
 // Reports are what each handler has done and what waits for it.
 func (s *Service) Reports(ctx context.Context) ([]Report, error) {
 	reports := make([]Report, len(s.subscriptions))

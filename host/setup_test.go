@@ -103,7 +103,9 @@ func create(t testing.TB, s store.Store, cfg *config.Config) {
 	for _, declared := range cfg.Tables {
 		schema := s.Dialect().Schema(Declared(declared))
 		script(t, s, schema.Table)
-		script(t, s, schema.Index)
+		if schema.Index != "" {
+			script(t, s, schema.Index)
+		}
 	}
 }
 

@@ -35,8 +35,8 @@ func (d Dialect) FifoUnlock(*dialect.Table) *dialect.Statement {
 func (d Dialect) FifoGroups(t *dialect.Table, s dialect.Selection, first bool) dialect.Statement {
 	b := d.Builder()
 	column := d.Role(t, "", dialect.Group)
-	b.Add("SELECT ", d.Text("__group"), ", CASE WHEN EXISTS (SELECT 1 FROM ", d.Table(t), " WHERE ",
-		d.Head(b, t, func() string { return "__groups.__group" }), ") THEN '1' ELSE '0' END FROM (SELECT DISTINCT ", column,
+	b.Add("SELECT ", d.Text("__group"), ", CASE WHEN ",
+		d.GroupDue(b, t, func() string { return "__groups.__group" }), " THEN '1' ELSE '0' END FROM (SELECT DISTINCT ", column,
 		" AS __group FROM ", d.Table(t), " WHERE ", column)
 	if first {
 		b.Add(" IS NOT NULL")

@@ -24,12 +24,14 @@ func (Dialect) Indexes(t *dialect.Table) dialect.Statement {
 	if t.Schema != "" {
 		schema = literal(t.Schema)
 	}
-	return dialect.Statement{SQL: "SELECT index_name, COALESCE(column_name, '') FROM information_schema.statistics " +
+	return dialect.Statement{SQL: "SELECT index_name, COALESCE(column_name, ''), '' FROM information_schema.statistics " +
 		"WHERE table_schema = " + schema + " AND table_name = " + literal(t.Name) + " ORDER BY index_name, seq_in_index"}
 }
 
 // ClaimIndex implements [dialect.Dialect].
-func (d Dialect) ClaimIndex(t *dialect.Table) string { return d.Index(t, maxName) }
+func (d Dialect) ClaimIndex(t *dialect.Table, s dialect.Selection) dialect.Index {
+	return d.Index(t, s, maxName)
+}
 
 // Schema implements [dialect.Dialect].
 func (d Dialect) Schema(t *dialect.Table) dialect.Schema {

@@ -190,10 +190,21 @@ func (d Dialect) LeaseClaim(t *dialect.Table, s dialect.Selection) dialect.Lease
 func (d Dialect) RowLockClaim(t *dialect.Table, s dialect.Selection) dialect.Statement {
 	b := d.Builder()
 	outputs := d.selectClaimed(b, t)
-	b.Add(" WHERE ")
+	b.Add(offKey(t, s), " WHERE ")
 	d.Claimable(b, t, s)
 	b.Add(" ORDER BY ", d.Order(t), " LIMIT ", b.Bind(dialect.Limit), d.LockClause)
 	return b.Statement(outputs...)
+}
+
+// offKey keeps a claim in the order of the primary key from walking that key: the rows of other groups and the
+// processed ones that lie in front would be read, and locked, by each claim. The claim order's index has the
+// same order behind them ("Index Hints").
+func offKey(t *dialect.Table, s dialect.Selection) string {
+	others := t.Has(dialect.Group) && !s.AllGroups || t.Has(dialect.ProcessedAt)
+	if !others || t.Has(dialect.Priority) || t.Has(dialect.RetryAfter) || !t.KeyIsPrimary() {
+		return ""
+	}
+	return " IGNORE INDEX FOR ORDER BY (PRIMARY)"
 }
 
 // selectClaimed starts a claim: what it answers of each row.

@@ -14,7 +14,7 @@ func (Dialect) CheckVersion(version string) error {
 // Indexes implements [dialect.Dialect]. An expression in an index has no column and is answered as
 // an empty name.
 func (Dialect) Indexes(t *dialect.Table) dialect.Statement {
-	return dialect.Statement{SQL: `SELECT c.relname::text, COALESCE(a.attname::text, '') FROM pg_index i ` +
+	return dialect.Statement{SQL: `SELECT c.relname::text, COALESCE(a.attname::text, ''), COALESCE(pg_get_expr(i.indpred, i.indrelid), '') FROM pg_index i ` +
 		`JOIN pg_class c ON c.oid = i.indexrelid ` +
 		`CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n) ` +
 		`LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum AND k.attnum > 0 ` +
@@ -22,7 +22,9 @@ func (Dialect) Indexes(t *dialect.Table) dialect.Statement {
 }
 
 // ClaimIndex implements [dialect.Dialect].
-func (Dialect) ClaimIndex(t *dialect.Table) string { return grammar.Index(t, maxName) }
+func (Dialect) ClaimIndex(t *dialect.Table, s dialect.Selection) dialect.Index {
+	return grammar.Index(t, s, maxName)
+}
 
 // Schema implements [dialect.Dialect].
 func (Dialect) Schema(t *dialect.Table) dialect.Schema {

@@ -16,13 +16,22 @@ func (Dialect) Indexes(t *dialect.Table) dialect.Statement {
 		in = ", " + literal(t.Schema)
 	}
 	of := literal(t.Name) + in
-	return dialect.Statement{SQL: `SELECT name, COALESCE(col, '') FROM (` +
-		`SELECT l.name AS name, i.name AS col, i.seqno AS n FROM pragma_index_list(` + of + `) l, pragma_index_info(l.name` + in + `) i ` +
-		`UNION ALL SELECT 'primary key', name, pk FROM pragma_table_info(` + of + `) WHERE pk > 0) ORDER BY name, n`}
+	list := "sqlite_master"
+	if t.Schema != "" {
+		list = quote(t.Schema) + "." + list
+	}
+	// The condition stands in the index's text alone, behind the first WHERE.
+	const where = `instr(upper(replace(m.sql, char(10), ' ')), ' WHERE ')`
+	return dialect.Statement{SQL: `SELECT name, COALESCE(col, ''), COALESCE(condition, '') FROM (` +
+		`SELECT l.name AS name, i.name AS col, i.seqno AS n, CASE WHEN l.partial THEN substr(m.sql, ` + where + ` + 7) END AS condition ` +
+		`FROM pragma_index_list(` + of + `) l, pragma_index_info(l.name` + in + `) i LEFT JOIN ` + list + ` m ON m.type = 'index' AND m.name = l.name ` +
+		`UNION ALL SELECT 'primary key', name, pk, '' FROM pragma_table_info(` + of + `) WHERE pk > 0) ORDER BY name, n`}
 }
 
 // ClaimIndex implements [dialect.Dialect].
-func (d Dialect) ClaimIndex(t *dialect.Table) string { return d.Index(t, maxName) }
+func (d Dialect) ClaimIndex(t *dialect.Table, s dialect.Selection) dialect.Index {
+	return d.Index(t, s, maxName)
+}
 
 // Schema implements [dialect.Dialect]. AUTOINCREMENT keeps a key from being given to a new row while
 // a dead letter still has it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -81,10 +82,11 @@ func (p *program) applySchema(ctx context.Context, cfg *config.Config) (err erro
 func statements(cfg *config.Config, declared *config.Table, d dialect.Dialect) []string {
 	t := host.Declared(declared)
 	s := d.Schema(t)
-	list := []string{s.Table, s.Index}
-	if s.GroupIndex != "" {
-		list = append(list, s.GroupIndex)
+	list := []string{s.Table, s.Index, s.GroupIndex}
+	if host.ClaimsAcrossGroups(cfg, declared) {
+		list = append(list, s.OrderIndex)
 	}
+	list = slices.DeleteFunc(list, func(sql string) bool { return sql == "" })
 	if n, ok := d.(dialect.Notifies); ok && host.Listened(cfg, declared) {
 		list = append(list, n.Trigger(t))
 	}

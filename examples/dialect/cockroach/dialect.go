@@ -70,7 +70,8 @@ func (Dialect) Indexes(t *dialect.Table) dialect.Statement {
 	if t.Schema != "" {
 		schema = literal(t.Schema)
 	}
-	return dialect.Statement{SQL: "SELECT index_name::text, column_name::text FROM information_schema.statistics " +
-		"WHERE table_schema = " + schema + " AND table_name = " + literal(t.Name) +
-		" AND storing = 'NO' AND implicit = 'NO' ORDER BY index_name, seq_in_index"}
+	return dialect.Statement{SQL: "SELECT s.index_name::text, s.column_name::text, COALESCE(pg_get_expr(i.indpred, i.indrelid), '') FROM information_schema.statistics AS s " +
+		"JOIN pg_class AS c ON c.relname = s.index_name JOIN pg_index AS i ON i.indexrelid = c.oid AND i.indrelid = to_regclass(" + literal(postgres.New().Table(t)) + ") " +
+		"WHERE s.table_schema = " + schema + " AND s.table_name = " + literal(t.Name) +
+		" AND s.storing = 'NO' AND s.implicit = 'NO' ORDER BY s.index_name, s.seq_in_index"}
 }

@@ -52,7 +52,7 @@ func TestNullablePriority(t *testing.T) {
 	if claim := New().RowLockClaim(table, dialect.Selection{}).SQL; !strings.HasSuffix(claim, "ORDER BY CASE WHEN [p] IS NULL THEN 1 ELSE 0 END, [p], [id]") {
 		t.Error(claim)
 	}
-	if index := New().ClaimIndex(table); !strings.HasSuffix(index, "([p], [id])") {
+	if index := New().ClaimIndex(table, dialect.Selection{}).Create; !strings.HasSuffix(index, "([p], [id])") {
 		t.Error(index)
 	}
 	if !table.Columns[0].Nullable {

@@ -39,7 +39,7 @@ func object(t *dialect.Table) string { return "OBJECT_ID(" + literal(grammar.Tab
 
 // Indexes implements [dialect.Dialect].
 func (Dialect) Indexes(t *dialect.Table) dialect.Statement {
-	return dialect.Statement{SQL: "SELECT i.name, c.name FROM sys.indexes AS i " +
+	return dialect.Statement{SQL: "SELECT i.name, c.name, COALESCE(i.filter_definition, '') FROM sys.indexes AS i " +
 		"JOIN sys.index_columns AS k ON k.object_id = i.object_id AND k.index_id = i.index_id " +
 		"JOIN sys.columns AS c ON c.object_id = k.object_id AND c.column_id = k.column_id " +
 		"WHERE i.object_id = " + object(t) + " AND i.is_disabled = 0 AND k.key_ordinal > 0 ORDER BY i.name, k.key_ordinal"}
@@ -51,13 +51,13 @@ const maxName = 128
 
 // ClaimIndex implements [dialect.Dialect]. An index here takes columns alone, so it orders a nullable
 // priority as if NULL came first; such a column is better NOT NULL.
-func (Dialect) ClaimIndex(t *dialect.Table) string {
+func (Dialect) ClaimIndex(t *dialect.Table, s dialect.Selection) dialect.Index {
 	plain := *t
 	plain.Columns = slices.Clone(t.Columns)
 	for i := range plain.Columns {
 		plain.Columns[i].Nullable = false
 	}
-	return grammar.Index(&plain, maxName)
+	return grammar.Index(&plain, s, maxName)
 }
 
 // types are those of the program's own schema. A group and a priority go into an index, whose key has at

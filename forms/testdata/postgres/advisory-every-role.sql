@@ -15,6 +15,8 @@ CREATE TABLE "jobs" (
 
 CREATE INDEX "jobs_claim_idx" ON "jobs" ("group", "priority", "retry_after", "id") WHERE "processed_at" IS NULL;
 
+CREATE INDEX "jobs_order_idx" ON "jobs" ("priority", "retry_after", "id") WHERE "processed_at" IS NULL;
+
 -- candidates
 SELECT "id"::text AS __id0, COALESCE((E'{jobs}''\\-' || "partition_key"::text || E'-' || "id"::text), (E'jobs ' || "id"::text)) AS __lock, hashtextextended(COALESCE((E'{jobs}''\\-' || "partition_key"::text || E'-' || "id"::text), (E'jobs ' || "id"::text)), 0)::text AS __name FROM "jobs" WHERE "group" = $1 AND "processed_at" IS NULL AND "retry_after" <= $2 AND hashtextextended(COALESCE((E'{jobs}''\\-' || "partition_key"::text || E'-' || "id"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AND hashtextextended(COALESCE((E'{jobs}''\\-' || "partition_key"::text || E'-' || "id"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT unnest($3::bigint[])) ORDER BY "priority", "retry_after", "id" LIMIT $4::bigint;
 -- binds: group, now, names, limit

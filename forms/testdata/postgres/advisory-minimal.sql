@@ -3,8 +3,6 @@ CREATE TABLE "jobs" (
   "payload" bytea NOT NULL
 );
 
-CREATE INDEX "jobs_claim_idx" ON "jobs" ("id");
-
 -- candidates
 SELECT "id"::text AS __id0, (E'jobs-' || "id"::text) AS __lock, hashtextextended((E'jobs-' || "id"::text), 0)::text AS __name FROM "jobs" WHERE 1 = 1 AND hashtextextended((E'jobs-' || "id"::text), 0) NOT IN (SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AND hashtextextended((E'jobs-' || "id"::text), 0) NOT IN (SELECT unnest($1::bigint[])) ORDER BY "id" LIMIT $2::bigint;
 -- binds: names, limit

@@ -10,6 +10,8 @@ CREATE TABLE "jobs" (
 
 CREATE INDEX "jobs_claim_idx" ON "jobs" ("group", "retry_after", "id");
 
+CREATE INDEX "jobs_order_idx" ON "jobs" ("retry_after", "id");
+
 -- candidates
 SELECT "id"::text AS __id0, COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)) AS __lock, hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0)::text AS __name FROM "jobs" WHERE "group" = $1 AND "retry_after" <= $2 AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT unnest($3::bigint[])) ORDER BY "retry_after", "id" LIMIT $4::bigint;
 -- binds: group, now, names, limit

@@ -6,8 +6,6 @@ CREATE TABLE "jobs" (
   "error" text
 );
 
-CREATE INDEX "jobs_claim_idx" ON "jobs" ("id");
-
 -- describe
 SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), (NOT a.attnotnull)::int::text, (COALESCE(to_jsonb(a) ->> 'attgenerated', '') <> '')::int::text, (a.attidentity = 'a')::int::text, CASE WHEN a.atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN (CASE WHEN a.atttypmod < 0 THEN 6 ELSE a.atttypmod END)::text END, (c.relkind <> 'r' OR c.relhassubclass)::int::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE a.attrelid = to_regclass(E'"jobs"') AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum;
 

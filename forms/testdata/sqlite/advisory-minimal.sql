@@ -3,8 +3,6 @@ CREATE TABLE "jobs" (
   "payload" BLOB NOT NULL
 );
 
-CREATE INDEX "jobs_claim_idx" ON "jobs" ("id");
-
 -- candidates
 SELECT "id", ('jobs-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END) AS __lock, '=' || ('jobs-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END) AS __name FROM "jobs" WHERE 1 = 1 AND '=' || ('jobs-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END) NOT IN (/*list*/) ORDER BY "id" LIMIT ?;
 -- binds: limit

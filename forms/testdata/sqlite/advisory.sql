@@ -10,27 +10,29 @@ CREATE TABLE "jobs" (
 
 CREATE INDEX "jobs_claim_idx" ON "jobs" ("group", "retry_after", "id");
 
+CREATE INDEX "jobs_order_idx" ON "jobs" ("retry_after", "id");
+
 -- candidates
-SELECT "id", COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __lock, '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __name FROM "jobs" WHERE "group" = ? AND "retry_after" <= ? AND '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "retry_after", "id" LIMIT ?;
+SELECT "id", COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __lock, '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __name FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "retry_after" <= ? AND '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "retry_after", "id" LIMIT ?;
 -- binds: group, now, limit
 -- list: ?
 -- list binds: name
 -- answers: id[0], lock, name
 
 -- take
-UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" = ? AND "group" = ? AND "retry_after" <= ? RETURNING "id", "attempt", "group", "payload", CAST("retry_after" AS CHAR);
+UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" = ? AND likelihood("group" = ?, 0.001) AND "retry_after" <= ? RETURNING "id", "attempt", "group", "payload", CAST("retry_after" AS CHAR);
 -- binds: id[0], group, now
 -- answers: id[0], attempt, group, payload, retry_after
 
 -- candidates ahead
-SELECT "id", COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __lock, '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __name FROM "jobs" WHERE "group" = ? AND "retry_after" <= ? AND "attempt" < ? AND '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "retry_after", "id" LIMIT ?;
+SELECT "id", COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __lock, '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __name FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "retry_after" <= ? AND "attempt" < ? AND '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "retry_after", "id" LIMIT ?;
 -- binds: group, now, cap, limit
 -- list: ?
 -- list binds: name
 -- answers: id[0], lock, name
 
 -- take ahead
-UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" = ? AND "group" = ? AND "retry_after" <= ? AND "attempt" < ? RETURNING "id", "attempt", "group", "payload", CAST("retry_after" AS CHAR);
+UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" = ? AND likelihood("group" = ?, 0.001) AND "retry_after" <= ? AND "attempt" < ? RETURNING "id", "attempt", "group", "payload", CAST("retry_after" AS CHAR);
 -- binds: id[0], group, now, cap
 -- answers: id[0], attempt, group, payload, retry_after
 

@@ -6,8 +6,6 @@ CREATE TABLE "jobs" (
   "error" TEXT
 );
 
-CREATE INDEX "jobs_claim_idx" ON "jobs" ("id");
-
 -- describe
 SELECT name, type, "notnull" = 0 AND NOT (pk = 1 AND upper(type) = 'INTEGER'), hidden IN (2, 3), 0, 6, 0 FROM pragma_table_xinfo('jobs') WHERE hidden <> 1 ORDER BY cid;
 

@@ -16,6 +16,8 @@ CREATE TABLE "jobs" (
 
 CREATE INDEX "jobs_claim_idx" ON "jobs" ("group", "processed_at", "priority", "retry_after", "id");
 
+CREATE INDEX "jobs_order_idx" ON "jobs" ("processed_at", "priority", "retry_after", "id");
+
 -- describe
 SELECT name, type, "notnull" = 0 AND NOT (pk = 1 AND upper(type) = 'INTEGER'), hidden IN (2, 3), 0, 6, 0 FROM pragma_table_xinfo('jobs') WHERE hidden <> 1 ORDER BY cid;
 
@@ -27,16 +29,16 @@ INSERT INTO "jobs" ("payload", "group", "headers", "retry_after", "priority", "p
 -- binds: value[payload], value[group], value[headers], value[retry_after], value[priority], value[partition_key]
 
 -- count
-SELECT CAST(COALESCE(SUM(CASE WHEN "locked_until" IS NOT NULL AND "locked_until" > ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN "retry_after" <= ? AND ("locked_until" IS NULL OR "locked_until" <= ?) THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM "jobs" WHERE "group" = ? AND "processed_at" IS NULL;
+SELECT CAST(COALESCE(SUM(CASE WHEN "locked_until" IS NOT NULL AND "locked_until" > ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN "retry_after" <= ? AND ("locked_until" IS NULL OR "locked_until" <= ?) THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "processed_at" IS NULL;
 -- binds: now, now, now, group
 
 -- claim
-UPDATE "jobs" SET "locked_until" = ?, "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" IN (SELECT "id" FROM "jobs" WHERE "group" = ? AND "processed_at" IS NULL AND "retry_after" <= ? AND ("locked_until" IS NULL OR "locked_until" <= ?) ORDER BY "priority", "retry_after", "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "attempt", "group", "partition_key", "headers", "payload", "priority", CAST("retry_after" AS CHAR);
+UPDATE "jobs" SET "locked_until" = ?, "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" IN (SELECT "id" FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "processed_at" IS NULL AND "retry_after" <= ? AND ("locked_until" IS NULL OR "locked_until" <= ?) ORDER BY "priority", "retry_after", "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "attempt", "group", "partition_key", "headers", "payload", "priority", CAST("retry_after" AS CHAR);
 -- binds: expiry, group, now, now, limit
 -- answers: id[0], token, attempt, group, partition_key, headers, payload, priority, retry_after
 
 -- claim ahead
-UPDATE "jobs" SET "locked_until" = ?, "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" IN (SELECT "id" FROM "jobs" WHERE "group" = ? AND "processed_at" IS NULL AND "retry_after" <= ? AND ("locked_until" IS NULL OR "locked_until" <= ?) AND "attempt" < ? ORDER BY "priority", "retry_after", "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "attempt", "group", "partition_key", "headers", "payload", "priority", CAST("retry_after" AS CHAR);
+UPDATE "jobs" SET "locked_until" = ?, "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" IN (SELECT "id" FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "processed_at" IS NULL AND "retry_after" <= ? AND ("locked_until" IS NULL OR "locked_until" <= ?) AND "attempt" < ? ORDER BY "priority", "retry_after", "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "attempt", "group", "partition_key", "headers", "payload", "priority", CAST("retry_after" AS CHAR);
 -- binds: expiry, group, now, now, cap, limit
 -- answers: id[0], token, attempt, group, partition_key, headers, payload, priority, retry_after
 

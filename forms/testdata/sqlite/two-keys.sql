@@ -21,16 +21,16 @@ INSERT INTO "My ""Jobs""" ("payload", "group") VALUES (?, ?);
 -- binds: value[payload], value[group]
 
 -- count
-SELECT CAST(COALESCE(SUM(CASE WHEN "Locked Until" IS NOT NULL AND "Locked Until" > ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN 1 = 1 AND ("Locked Until" IS NULL OR "Locked Until" <= ?) THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM "My ""Jobs""" WHERE "group" = ?;
+SELECT CAST(COALESCE(SUM(CASE WHEN "Locked Until" IS NOT NULL AND "Locked Until" > ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN 1 = 1 AND ("Locked Until" IS NULL OR "Locked Until" <= ?) THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM "My ""Jobs""" WHERE likelihood("group" = ?, 0.001);
 -- binds: now, now, group
 
 -- claim
-UPDATE "My ""Jobs""" SET "Locked Until" = ?, "select" = CASE WHEN "select" < 9223372036854775807 THEN "select" + 1 ELSE "select" END WHERE ("tenant", "order") IN (SELECT "tenant", "order" FROM "My ""Jobs""" WHERE "group" = ? AND ("Locked Until" IS NULL OR "Locked Until" <= ?) ORDER BY "tenant", "order" LIMIT ?) RETURNING "tenant", "order", CAST("Locked Until" AS CHAR), "select", "group", "payload";
+UPDATE "My ""Jobs""" SET "Locked Until" = ?, "select" = CASE WHEN "select" < 9223372036854775807 THEN "select" + 1 ELSE "select" END WHERE ("tenant", "order") IN (SELECT "tenant", "order" FROM "My ""Jobs""" WHERE likelihood("group" = ?, 0.001) AND ("Locked Until" IS NULL OR "Locked Until" <= ?) ORDER BY "tenant", "order" LIMIT ?) RETURNING "tenant", "order", CAST("Locked Until" AS CHAR), "select", "group", "payload";
 -- binds: expiry, group, now, limit
 -- answers: id[0], id[1], token, attempt, group, payload
 
 -- claim ahead
-UPDATE "My ""Jobs""" SET "Locked Until" = ?, "select" = CASE WHEN "select" < 9223372036854775807 THEN "select" + 1 ELSE "select" END WHERE ("tenant", "order") IN (SELECT "tenant", "order" FROM "My ""Jobs""" WHERE "group" = ? AND ("Locked Until" IS NULL OR "Locked Until" <= ?) AND "select" < ? ORDER BY "tenant", "order" LIMIT ?) RETURNING "tenant", "order", CAST("Locked Until" AS CHAR), "select", "group", "payload";
+UPDATE "My ""Jobs""" SET "Locked Until" = ?, "select" = CASE WHEN "select" < 9223372036854775807 THEN "select" + 1 ELSE "select" END WHERE ("tenant", "order") IN (SELECT "tenant", "order" FROM "My ""Jobs""" WHERE likelihood("group" = ?, 0.001) AND ("Locked Until" IS NULL OR "Locked Until" <= ?) AND "select" < ? ORDER BY "tenant", "order" LIMIT ?) RETURNING "tenant", "order", CAST("Locked Until" AS CHAR), "select", "group", "payload";
 -- binds: expiry, group, now, cap, limit
 -- answers: id[0], id[1], token, attempt, group, payload
 

@@ -8,6 +8,8 @@ CREATE TABLE "jobs" (
 
 CREATE INDEX "jobs_claim_idx" ON "jobs" ("group", "retry_after", "id");
 
+CREATE INDEX "jobs_order_idx" ON "jobs" ("retry_after", "id");
+
 -- claim index
 CREATE INDEX "jobs_claim_idx" ON "jobs" ("group", "retry_after", "id");
 
@@ -15,7 +17,7 @@ CREATE INDEX "jobs_claim_idx" ON "jobs" ("group", "retry_after", "id");
 SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), (NOT a.attnotnull)::int::text, (COALESCE(a.attgenerated::text, '') <> '')::int::text, '0', CASE WHEN a.atttypid IN ('timestamp'::regtype, 'timestamptz'::regtype) THEN (CASE WHEN a.atttypmod < 0 THEN 6 ELSE a.atttypmod END)::text END, '1' FROM pg_attribute a WHERE a.attrelid = to_regclass('"jobs"') AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum;
 
 -- indexes
-SELECT index_name::text, column_name::text FROM information_schema.statistics WHERE table_schema = current_schema() AND table_name = 'jobs' AND storing = 'NO' AND implicit = 'NO' ORDER BY index_name, seq_in_index;
+SELECT s.index_name::text, s.column_name::text, COALESCE(pg_get_expr(i.indpred, i.indrelid), '') FROM information_schema.statistics AS s JOIN pg_class AS c ON c.relname = s.index_name JOIN pg_index AS i ON i.indexrelid = c.oid AND i.indrelid = to_regclass('"jobs"') WHERE s.table_schema = current_schema() AND s.table_name = 'jobs' AND s.storing = 'NO' AND s.implicit = 'NO' ORDER BY s.index_name, s.seq_in_index;
 
 -- clock
 SELECT extract(epoch FROM statement_timestamp())::text;

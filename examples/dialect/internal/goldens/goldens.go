@@ -105,7 +105,13 @@ func Text(t *testing.T, d dialect.Dialect, table, target *dialect.Table) (string
 		}
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s;\n\n%s;\n\n-- claim index\n%s;\n", schema.Table, schema.Index, d.ClaimIndex(table))
+	fmt.Fprintf(&text, "%s;\n", schema.Table)
+	for _, index := range []string{schema.Index, schema.OrderIndex, schema.GroupIndex} {
+		if index != "" {
+			fmt.Fprintf(&text, "\n%s;\n", index)
+		}
+	}
+	fmt.Fprintf(&text, "\n-- claim index\n%s;\n", d.ClaimIndex(table, dialect.Selection{}).Create)
 	for _, n := range statements {
 		fmt.Fprintf(&text, "\n-- %s\n%s", n.Name, n.Statement.Golden())
 	}
