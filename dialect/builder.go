@@ -87,6 +87,9 @@ type Grammar struct {
 	// Partial indexes hold the rows that are not processed alone: for a database that takes no order from an
 	// index behind a column that is NULL.
 	Partial bool
+	// Named is the condition that a column of the key can name its row, empty where it always can; nil asks of
+	// a nullable column that it is not NULL.
+	Named func(t *Table, c Column) string
 	// Seek renders the condition on the group so that the planner looks for its rows by an index of it, however
 	// many they are; nil where it does.
 	Seek func(condition string) string
@@ -186,12 +189,40 @@ func (g *Grammar) selected(b *Builder, t *Table, s Selection) string {
 		}
 	}
 	if t.Has(ProcessedAt) {
-		terms = append(terms, g.Role(t, "", ProcessedAt)+" IS NULL")
+		terms = append(terms, g.open(t))
 	}
+	terms = append(terms, g.named(t)...)
 	if len(terms) == 0 {
 		return "1 = 1"
 	}
 	return strings.Join(terms, " AND ")
+}
+
+// named are the conditions that a row has a key by which a settlement finds it.
+func (g *Grammar) named(t *Table) []string {
+	var terms []string
+	for _, c := range t.IDColumns() {
+		term := ""
+		if g.Named != nil {
+			term = g.Named(t, c)
+		} else if c.Nullable {
+			term = g.Quote(c.Name) + " IS NOT NULL"
+		}
+		if term != "" {
+			terms = append(terms, term)
+		}
+	}
+	return terms
+}
+
+// Unnamed counts the rows whose key cannot name them, which no claim takes; the text is empty where there can
+// be none.
+func (g *Grammar) Unnamed(t *Table) Statement {
+	terms := g.named(t)
+	if len(terms) == 0 {
+		return Statement{}
+	}
+	return Statement{SQL: "SELECT " + g.Text("COUNT(*)") + " FROM " + g.Table(t) + g.Look + " WHERE NOT (" + strings.Join(terms, " AND ") + ")"}
 }
 
 // Claimable writes the condition of a claim in the lease form: selected, due and not held.

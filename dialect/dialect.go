@@ -32,6 +32,9 @@ type Dialect interface {
 	// Count counts the rows that a selection reads: those held, those due, and all of them, in this
 	// order. The rest is delayed.
 	Count(t *Table, s Selection) Statement
+	// Unnamed counts the rows whose key names none, because it is NULL or of a type that no settlement would
+	// find it by. No claim takes them. The text is empty where the table can have none.
+	Unnamed(t *Table) Statement
 	// CheckVersion refuses a server that is too old, by its version in its own words.
 	CheckVersion(version string) error
 	// Indexes answers the columns of every index of the table: the index's name, a column's, in the

@@ -117,7 +117,7 @@ func ExampleLease() {
 	fmt.Print(claim.Take.Golden())
 	fmt.Println("a second step:", claim.Stamp != nil)
 	// Output:
-	// UPDATE "emails" SET "locked_until" = ? WHERE "id" IN (SELECT "id" FROM "emails" WHERE 1 = 1 AND ("locked_until" IS NULL OR "locked_until" <= ?) ORDER BY "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "body";
+	// UPDATE "emails" SET "locked_until" = ? WHERE "id" IN (SELECT "id" FROM "emails" WHERE typeof("id") NOT IN ('blob', 'null') AND ("locked_until" IS NULL OR "locked_until" <= ?) ORDER BY "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "body";
 	// -- binds: expiry, now, limit
 	// -- answers: id[0], token, payload
 	// a second step: false

@@ -37,12 +37,16 @@ type FifoRowLock interface {
 	RowLockHead(t *Table) Statement
 }
 
-// unfinished is the condition that a row was not marked as processed.
+// unfinished is the condition that a row was not marked as processed, and that its key names it.
 func (g *Grammar) unfinished(t *Table) string {
-	if !t.Has(ProcessedAt) {
+	terms := g.named(t)
+	if t.Has(ProcessedAt) {
+		terms = append([]string{g.open(t)}, terms...)
+	}
+	if len(terms) == 0 {
 		return ""
 	}
-	return " AND " + g.Role(t, "", ProcessedAt) + " IS NULL"
+	return " AND " + strings.Join(terms, " AND ")
 }
 
 // Head is the condition that a row is the head of a group, due and free, and that no row of its group
@@ -83,7 +87,7 @@ func (g *Grammar) GroupDue(b *Builder, t *Table, group func() string) string {
 	switch {
 	case t.Has(RetryAfter):
 		return "EXISTS (SELECT 1 FROM " + g.Table(t) + " WHERE " + g.Head(b, t, group) + ")"
-	case t.Has(ProcessedAt):
+	case g.unfinished(t) != "":
 		return "EXISTS (SELECT 1 FROM " + g.Table(t) + " WHERE " + g.Role(t, "", Group) + " = " + group() + g.unfinished(t) + ")" +
 			g.groupFree(b, t, group)
 	}

@@ -257,3 +257,20 @@ func (w *Writer) value(m *Message, r dialect.Role) any {
 		}
 	}
 }
+
+// Unnamed counts the rows of a described table whose key names none: no claim takes them, because no settlement
+// would find them.
+func Unnamed(ctx context.Context, s store.Store, t *dialect.Table) (n int64, err error) {
+	statement := s.Dialect().Unnamed(t)
+	if statement.SQL == "" {
+		return 0, nil
+	}
+	err = s.Query(ctx, &statement, 0, nil, func(v [][]byte) error {
+		n, err = strconv.ParseInt(string(v[0]), 10, 64)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count the rows of table %s that have no key: %w", t, err)
+	}
+	return n, nil
+}

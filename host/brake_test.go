@@ -4,7 +4,9 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/inbox-wasm/inbox-wasm/forms"
 	"github.com/inbox-wasm/inbox-wasm/internal/testdb"
 )
 
@@ -38,6 +40,25 @@ func role(db testdb.Database) string {
 func (b *bench) after(sql string) {
 	if err := b.store.Script(context.WithoutCancel(b.t.Context()), sql); err != nil {
 		b.t.Error(err)
+	}
+}
+
+// A row that goes back unhandled, which the database takes, releases nothing.
+func TestBrakeIsReleasedByOutcomesAlone(t *testing.T) {
+	log := (&lines{}).logger()
+	b := &brake{log: log, now: time.Now}
+	l := &ledger{log: log, counters: &counters{}, brake: b}
+	b.press()
+	row := newTask(&forms.Delivery{})
+	for _, o := range []outcome{released, interrupted} {
+		l.done(t.Context(), &verdict{task: row, settlement: forms.Settlement{Delivery: row.delivery}, outcome: o})
+		if _, trial := b.left(); !trial {
+			t.Errorf("the brake is off after a row was %s", o)
+		}
+	}
+	l.done(t.Context(), &verdict{task: row, settlement: forms.Settlement{Delivery: row.delivery}, outcome: retried})
+	if pause, trial := b.left(); trial || pause > 0 {
+		t.Error("the brake is on after an outcome was settled")
 	}
 }
 

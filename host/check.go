@@ -92,8 +92,24 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 	}
 	c.rights(ctx, s, h, t, o.DeadTable)
 	c.warnIndex(ctx, s, h.Table, t, dialect.Selection{AllGroups: o.AllGroups})
+	c.warnUnnamed(ctx, s, h.Table, t)
 	c.warnCrash(h, form)
 	return form
+}
+
+// warnUnnamed warns of rows that no handler can be given, once for a table.
+func (c *checker) warnUnnamed(ctx context.Context, s store.Store, declared *config.Table, t *dialect.Table) {
+	w := config.Problem{File: c.config.Path, Line: declared.LineOf("id"), Key: path("tables", declared.Key, "id")}
+	switch n, err := forms.Unnamed(ctx, s, t); {
+	case err != nil:
+		w.What = err.Error()
+	case n > 0:
+		w.What = fmt.Sprintf("%d rows of table %s have a key that is NULL or not of its column's type, and are passed over", n, t)
+		w.Remedy = "give them keys of their own"
+	default:
+		return
+	}
+	c.warn(w)
 }
 
 // warnIndex warns of a table without an index in the claim order of a selection, once for each.
@@ -108,6 +124,11 @@ func (c *checker) warnIndex(ctx context.Context, s store.Store, declared *config
 	default:
 		return
 	}
+	c.warn(w)
+}
+
+// warn adds a warning, once.
+func (c *checker) warn(w config.Problem) {
 	if !slices.Contains(c.warnings, w) {
 		c.warnings = append(c.warnings, w)
 	}

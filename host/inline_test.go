@@ -221,7 +221,7 @@ func TestRowLockTakesEachRowOnce(t *testing.T) {
 	}
 }
 
-// The smallest pools run fewer rows at once, and all of them.
+// The smallest pools run fewer rows at once, and all of them: never a deadlock (riverqueue/river#695).
 func TestRowLockInASmallPool(t *testing.T) {
 	eachLocked(t, func(t *testing.T, db testdb.Database) {
 		two := lockTables + handler(t, "work", "jobs", "threads = 4") + handler(t, "plain", "plain", "threads = 2")

@@ -23,7 +23,9 @@ var levels = [outcomeCount]slog.Level{
 // done records a settlement that took effect.
 func (l *ledger) done(ctx context.Context, v *verdict) {
 	l.counters.outcomes[v.outcome].Add(1)
-	l.brake.release()
+	if v.outcome != released && v.outcome != interrupted {
+		l.brake.release() // what goes back unhandled shows nothing about what handlers come to
+	}
 	level := levels[v.outcome]
 	if v.settlement.Reason != "" {
 		level = max(level, slog.LevelInfo) // a failure that says why is never silent

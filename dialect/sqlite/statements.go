@@ -32,6 +32,7 @@ func New() Dialect {
 				}
 				return column + " NULLS LAST"
 			},
+			Named: named,
 			// Statistics of a group that has most of the rows, as its dead letters may, would have it walk the key
 			// past all others. The function changes nothing but the planner's expectation ("The LIKELIHOOD function").
 			Seek:      func(condition string) string { return "likelihood(" + condition + ", 0.001)" },
@@ -58,6 +59,18 @@ func storedKey(c dialect.Column, column string) string {
 		return text(column)
 	}
 	return column
+}
+
+// named leaves out the keys that are not bound as they are kept: a column takes values of every type, but a
+// rowid, and its primary key takes NULL ("Datatypes In SQLite", "CREATE TABLE").
+func named(t *dialect.Table, c dialect.Column) string {
+	switch {
+	case len(t.ID) == 1 && t.KeyIsPrimary() && strings.EqualFold(c.Type, "INTEGER"):
+		return ""
+	case c.Kind == dialect.Bytes:
+		return "typeof(" + quote(c.Name) + ") = 'blob'"
+	}
+	return "typeof(" + quote(c.Name) + ") NOT IN ('blob', 'null')"
 }
 
 func quote(identifier string) string {
@@ -118,7 +131,7 @@ func (Dialect) Describe(t *dialect.Table) dialect.Statement {
 	if t.Schema != "" {
 		arguments += ", " + literal(t.Schema)
 	}
-	return dialect.Statement{SQL: `SELECT name, type, "notnull" = 0 AND NOT (pk = 1 AND upper(type) = 'INTEGER'), hidden IN (2, 3), 0, 6, 0 ` +
+	return dialect.Statement{SQL: `SELECT name, type, "notnull" = 0 AND NOT (pk = 1 AND upper(type) = 'INTEGER'), hidden IN (2, 3), 0, 6, 0, pk > 0 ` +
 		`FROM pragma_table_xinfo(` + arguments + `) WHERE hidden <> 1 ORDER BY cid`}
 }
 

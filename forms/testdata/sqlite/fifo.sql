@@ -12,7 +12,7 @@ CREATE INDEX "jobs_claim_idx" ON "jobs" ("group", "processed_at", "retry_after",
 CREATE INDEX "jobs_group_idx" ON "jobs" ("group", "locked_until");
 
 -- describe
-SELECT name, type, "notnull" = 0 AND NOT (pk = 1 AND upper(type) = 'INTEGER'), hidden IN (2, 3), 0, 6, 0 FROM pragma_table_xinfo('jobs') WHERE hidden <> 1 ORDER BY cid;
+SELECT name, type, "notnull" = 0 AND NOT (pk = 1 AND upper(type) = 'INTEGER'), hidden IN (2, 3), 0, 6, 0, pk > 0 FROM pragma_table_xinfo('jobs') WHERE hidden <> 1 ORDER BY cid;
 
 -- clock
 SELECT (julianday('now') - 2440587.5) * 86400.0;

@@ -11,7 +11,7 @@ CREATE TABLE "My ""Jobs""" (
 CREATE INDEX "My ""Jobs""_claim_idx" ON "My ""Jobs""" ("group", "tenant", "order");
 
 -- describe
-SELECT name, type, "notnull" = 0 AND NOT (pk = 1 AND upper(type) = 'INTEGER'), hidden IN (2, 3), 0, 6, 0 FROM pragma_table_xinfo('My "Jobs"') WHERE hidden <> 1 ORDER BY cid;
+SELECT name, type, "notnull" = 0 AND NOT (pk = 1 AND upper(type) = 'INTEGER'), hidden IN (2, 3), 0, 6, 0, pk > 0 FROM pragma_table_xinfo('My "Jobs"') WHERE hidden <> 1 ORDER BY cid;
 
 -- clock
 SELECT (julianday('now') - 2440587.5) * 86400.0;
@@ -21,16 +21,16 @@ INSERT INTO "My ""Jobs""" ("payload", "group") VALUES (?, ?);
 -- binds: value[payload], value[group]
 
 -- count
-SELECT CAST(COALESCE(SUM(CASE WHEN "Locked Until" IS NOT NULL AND "Locked Until" > ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN 1 = 1 AND ("Locked Until" IS NULL OR "Locked Until" <= ?) THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM "My ""Jobs""" WHERE likelihood("group" = ?, 0.001);
+SELECT CAST(COALESCE(SUM(CASE WHEN "Locked Until" IS NOT NULL AND "Locked Until" > ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN 1 = 1 AND ("Locked Until" IS NULL OR "Locked Until" <= ?) THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM "My ""Jobs""" WHERE likelihood("group" = ?, 0.001) AND typeof("tenant") NOT IN ('blob', 'null') AND typeof("order") NOT IN ('blob', 'null');
 -- binds: now, now, group
 
 -- claim
-UPDATE "My ""Jobs""" SET "Locked Until" = ?, "select" = CASE WHEN "select" < 9223372036854775807 THEN "select" + 1 ELSE "select" END WHERE ("tenant", "order") IN (SELECT "tenant", "order" FROM "My ""Jobs""" WHERE likelihood("group" = ?, 0.001) AND ("Locked Until" IS NULL OR "Locked Until" <= ?) ORDER BY "tenant", "order" LIMIT ?) RETURNING "tenant", "order", CAST("Locked Until" AS CHAR), "select", "group", "payload";
+UPDATE "My ""Jobs""" SET "Locked Until" = ?, "select" = CASE WHEN "select" < 9223372036854775807 THEN "select" + 1 ELSE "select" END WHERE ("tenant", "order") IN (SELECT "tenant", "order" FROM "My ""Jobs""" WHERE likelihood("group" = ?, 0.001) AND typeof("tenant") NOT IN ('blob', 'null') AND typeof("order") NOT IN ('blob', 'null') AND ("Locked Until" IS NULL OR "Locked Until" <= ?) ORDER BY "tenant", "order" LIMIT ?) RETURNING "tenant", "order", CAST("Locked Until" AS CHAR), "select", "group", "payload";
 -- binds: expiry, group, now, limit
 -- answers: id[0], id[1], token, attempt, group, payload
 
 -- claim ahead
-UPDATE "My ""Jobs""" SET "Locked Until" = ?, "select" = CASE WHEN "select" < 9223372036854775807 THEN "select" + 1 ELSE "select" END WHERE ("tenant", "order") IN (SELECT "tenant", "order" FROM "My ""Jobs""" WHERE likelihood("group" = ?, 0.001) AND ("Locked Until" IS NULL OR "Locked Until" <= ?) AND "select" < ? ORDER BY "tenant", "order" LIMIT ?) RETURNING "tenant", "order", CAST("Locked Until" AS CHAR), "select", "group", "payload";
+UPDATE "My ""Jobs""" SET "Locked Until" = ?, "select" = CASE WHEN "select" < 9223372036854775807 THEN "select" + 1 ELSE "select" END WHERE ("tenant", "order") IN (SELECT "tenant", "order" FROM "My ""Jobs""" WHERE likelihood("group" = ?, 0.001) AND typeof("tenant") NOT IN ('blob', 'null') AND typeof("order") NOT IN ('blob', 'null') AND ("Locked Until" IS NULL OR "Locked Until" <= ?) AND "select" < ? ORDER BY "tenant", "order" LIMIT ?) RETURNING "tenant", "order", CAST("Locked Until" AS CHAR), "select", "group", "payload";
 -- binds: expiry, group, now, cap, limit
 -- answers: id[0], id[1], token, attempt, group, payload
 
@@ -102,6 +102,6 @@ SELECT 1 FROM "My ""Jobs""" WHERE "tenant" = ? AND "order" = ? AND "Locked Until
 -- binds: id[0], id[1], token, count
 
 -- claim of all groups
-UPDATE "My ""Jobs""" SET "Locked Until" = ?, "select" = CASE WHEN "select" < 9223372036854775807 THEN "select" + 1 ELSE "select" END WHERE ("tenant", "order") IN (SELECT "tenant", "order" FROM "My ""Jobs""" WHERE "group" NOT IN (?, ?) AND ("Locked Until" IS NULL OR "Locked Until" <= ?) ORDER BY "tenant", "order" LIMIT ?) RETURNING "tenant", "order", CAST("Locked Until" AS CHAR), "select", "group", "payload";
+UPDATE "My ""Jobs""" SET "Locked Until" = ?, "select" = CASE WHEN "select" < 9223372036854775807 THEN "select" + 1 ELSE "select" END WHERE ("tenant", "order") IN (SELECT "tenant", "order" FROM "My ""Jobs""" WHERE "group" NOT IN (?, ?) AND typeof("tenant") NOT IN ('blob', 'null') AND typeof("order") NOT IN ('blob', 'null') AND ("Locked Until" IS NULL OR "Locked Until" <= ?) ORDER BY "tenant", "order" LIMIT ?) RETURNING "tenant", "order", CAST("Locked Until" AS CHAR), "select", "group", "payload";
 -- binds: expiry, except[0], except[1], now, limit
 -- answers: id[0], id[1], token, attempt, group, payload
