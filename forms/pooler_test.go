@@ -3,6 +3,7 @@ package forms_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -242,7 +243,11 @@ func TestAlteredTableUnderLoad(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := open(t)
-			for form, table := range map[string]*dialect.Table{"lease": leased(), "row lock": rowLocked()} {
+			tables := map[string]*dialect.Table{"lease": leased(), "row lock": rowLocked()}
+			if name == "direct" || name == "pooled session" {
+				tables["advisory"] = channels()
+			}
+			for form, table := range tables {
 				t.Run(form, func(t *testing.T) { alterUnderLoad(t, db, form, table) })
 			}
 		})
@@ -256,13 +261,22 @@ func alterUnderLoad(t *testing.T, db testdb.Database, name string, table *dialec
 	body := strings.ReplaceAll("body "+name, " ", "_")
 	create(t, s, table)
 	script(t, s, "CREATE DOMAIN "+body+" AS bytea")
-	fill(t, s, table, rows)
+	if table.Key == nil {
+		fill(t, s, table, rows)
+	} else {
+		script(t, s, "INSERT INTO "+quoted(s, table)+" (\"group\", channel, payload) SELECT 'g', i % 200, 'p' FROM generate_series(1, "+strconv.Itoa(rows)+") AS i")
+	}
 	c := &tally{delivered: map[string]int{}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var running sync.WaitGroup
 	for range 4 {
-		form := anyForm(t, s, table)
+		var form forms.Form
+		if table.Key == nil {
+			form = anyForm(t, s, table)
+		} else {
+			form = advisory(t, s, table)
+		}
 		running.Go(func() {
 			if err := drainForm(ctx, form, 5, c, rows); err != nil {
 				t.Error(err)

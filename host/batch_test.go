@@ -33,9 +33,24 @@ func (b *bench) calls() string {
 	return strings.Join(sizes, " ")
 }
 
+// eachForm runs a test on the jobs in each form, on every database that has it.
+func eachForm(t *testing.T, run func(t *testing.T, db testdb.Database, tables string)) {
+	t.Helper()
+	for form, declared := range map[string]string{"lease": tables, "row lock": lockTables, "advisory": keyedTables} {
+		t.Run(form, func(t *testing.T) {
+			testdb.Each(t, func(t *testing.T, db testdb.Database) {
+				if db.Name == "sqlite" && form == "row lock" {
+					t.Skip("no row locks")
+				}
+				run(t, db, declared)
+			})
+		})
+	}
+}
+
 // A thread takes what waits, up to a batch, and waits for no more.
 func TestBatchesFillUpWithWhatWaits(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+	eachForm(t, func(t *testing.T, db testdb.Database, tables string) {
 		b := open(t, db, tables+batches(t, "batch = 4\nclaim = 10"), untilEmpty)
 		b.enqueue("jobs", "work", "0", "3", ".", "=3", "0", "0", ".", "0", "4", "0")
 		b.drain()
@@ -49,7 +64,7 @@ func TestBatchesFillUpWithWhatWaits(t *testing.T) {
 
 // Each message has its own outcome, delay and reason.
 func TestBatchIsSettledByMessage(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+	eachForm(t, func(t *testing.T, db testdb.Database, tables string) {
 		b := open(t, db, tables+batches(t, "batch = 50\ndead_letter = \"dead\"\nbackoff = { initial = \"1h\", max = \"1h\" }"), untilEmpty)
 		b.enqueue("jobs", "work", "0", "2", "3", "4", "5", "r", "=2")
 		b.drain()
@@ -64,7 +79,7 @@ func TestBatchIsSettledByMessage(t *testing.T) {
 func TestBrokenBatchComesBackOneByOne(t *testing.T) {
 	for face, reason := range map[string]string{"t": "unreachable", "x": "proc_exit(0)", "l": "the deadline passed"} {
 		t.Run(face, func(t *testing.T) {
-			testdb.Each(t, func(t *testing.T, db testdb.Database) {
+			eachForm(t, func(t *testing.T, db testdb.Database, tables string) {
 				b := open(t, db, tables+batches(t, "batch = 10\ntimeout = \"300ms\"\nmax_attempts = 3\ndead_letter = \"dead\"\n"+
 					`backoff = { initial = "1ms", max = "1ms" }`), untilEmpty)
 				b.enqueue("jobs", "work", "0", "3", ".", face, ".", "0")
@@ -87,7 +102,7 @@ func TestBrokenBatchComesBackOneByOne(t *testing.T) {
 
 // A crash leaves no memory, so a row is not given up for what another one did on its last attempt.
 func TestLastAttemptIsAlone(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+	eachForm(t, func(t *testing.T, db testdb.Database, tables string) {
 		b := open(t, db, tables+batches(t, "batch = 10\nmax_attempts = 3\ndead_letter = \"dead\""), untilEmpty)
 		b.enqueue("jobs", "work", ".", "t", ".", "0", "0")
 		b.script("UPDATE jobs SET attempt = 3 WHERE id <= 3")
@@ -99,7 +114,7 @@ func TestLastAttemptIsAlone(t *testing.T) {
 
 // A row that no handler can be given leaves its batch, not the batch its rows.
 func TestUndecodableRowLeavesItsBatch(t *testing.T) {
-	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+	eachForm(t, func(t *testing.T, db testdb.Database, tables string) {
 		b := open(t, db, tables+batches(t, "batch = 10\nmax_payload = 100\ndead_letter = \"dead\""), untilEmpty)
 		b.write("jobs", forms.Message{Group: "work", Payload: []byte("0")},
 			forms.Message{Group: "work", Payload: []byte(strings.Repeat("x", 101))},

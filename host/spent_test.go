@@ -10,23 +10,15 @@ import (
 // oban-bg/oban#1498: a thousand spent rows in front of a good one are moved away, none of them is handled, and
 // the good one has its turn.
 func TestSpentRowsInFrontOfAGoodOne(t *testing.T) {
-	for form, declared := range map[string]string{"lease": tables, "row lock": lockTables, "advisory": keyedTables} {
-		t.Run(form, func(t *testing.T) {
-			testdb.Each(t, func(t *testing.T, db testdb.Database) {
-				if db.Name == "sqlite" && form == "row lock" {
-					t.Skip("no row locks")
-				}
-				t.Parallel()
-				b := open(t, db, declared+handler(t, "work", "jobs", "max_attempts = 3\ndead_letter = \"dead\""), untilEmpty)
-				b.enqueue("jobs", "work", many("trap", 1000)...)
-				b.script("UPDATE jobs SET attempt = 4")
-				b.enqueue("jobs", "work", "ok")
-				b.drain()
-				equal(t, "counts", b.counts("work"), Counts{Acked: 1, DeadLettered: 1000})
-				equal(t, "calls", b.subscriptions[0].counters.handled.Load(), 1)
-				left := b.rows("jobs WHERE name = 'dead' AND attempt = 4", "payload")
-				equal(t, "dead letters", strings.Count(left, "trap\n"), 1000)
-			})
-		})
-	}
+	eachForm(t, func(t *testing.T, db testdb.Database, tables string) {
+		b := open(t, db, tables+handler(t, "work", "jobs", "max_attempts = 3\ndead_letter = \"dead\""), untilEmpty)
+		b.enqueue("jobs", "work", many("trap", 1000)...)
+		b.script("UPDATE jobs SET attempt = 4")
+		b.enqueue("jobs", "work", "ok")
+		b.drain()
+		equal(t, "counts", b.counts("work"), Counts{Acked: 1, DeadLettered: 1000})
+		equal(t, "calls", b.subscriptions[0].counters.handled.Load(), 1)
+		left := b.rows("jobs WHERE name = 'dead' AND attempt = 4", "payload")
+		equal(t, "dead letters", strings.Count(left, "trap\n"), 1000)
+	})
 }

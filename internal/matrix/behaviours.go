@@ -95,9 +95,9 @@ var behaviours = []behaviour{
 		by(`forms.TestAdvisoryOutcomes`, `forms.TestAdvisoryCrash`),
 	}},
 	{"a row above its cap is moved unhandled", [...]cell{
-		by(`host.TestCase07_ARowAboveItsCapIsMovedBeforeTheHandlerRuns`),
-		by(`host.TestRowLockBuriesARowAboveItsCap`),
-		none("not yet"),
+		by(`host.TestCase07_ARowAboveItsCapIsMovedBeforeTheHandlerRuns`, `host.TestSpentRowsInFrontOfAGoodOne/lease`),
+		by(`host.TestRowLockBuriesARowAboveItsCap`, `host.TestSpentRowsInFrontOfAGoodOne/row_lock`),
+		by(`host.TestSpentRowsInFrontOfAGoodOne/advisory`),
 	}},
 	{"dead letters to a group", [...]cell{
 		by(`forms.TestMoveToGroup`, `forms.TestMovedRowCanBeMovedAgain`),
@@ -115,19 +115,21 @@ var behaviours = []behaviour{
 		none(ordered),
 	}},
 	{"by_key", [...]cell{
-		by(`host.TestByKey\w*`),
-		none("not yet"),
-		none(ordered),
+		by(`host.TestByKey\w*/\w+/lease`),
+		by(`host.TestByKey\w*/\w+/row_lock`),
+		by(`host.TestByKey\w*/\w+/advisory`),
 	}},
 	{"batches", [...]cell{
-		by(`host.TestBatchIsSettledByMessage`, `host.TestBrokenBatchComesBackOneByOne`),
-		by(`host.TestRowLockBatch`, `forms.TestRowLockBatchTakesEffectTogether`, `forms.TestRowLockRollsABatchBack`),
-		by(`forms.TestAdvisoryOneRowOfAKey`, `forms.TestAdvisoryManyRowsOfFreeKeys`),
+		by(`host.TestBatchIsSettledByMessage/lease`, `host.TestBrokenBatchComesBackOneByOne/\w/lease`, `host.TestLastAttemptIsAlone/lease`),
+		by(`host.TestBatchIsSettledByMessage/row_lock`, `host.TestBrokenBatchComesBackOneByOne/\w/row_lock`, `host.TestLastAttemptIsAlone/row_lock`,
+			`host.TestRowLockBatch`, `forms.TestRowLockBatchTakesEffectTogether`, `forms.TestRowLockRollsABatchBack`),
+		by(`host.TestBatchIsSettledByMessage/advisory`, `host.TestBrokenBatchComesBackOneByOne/\w/advisory`, `host.TestLastAttemptIsAlone/advisory`,
+			`forms.TestAdvisoryOneRowOfAKey`, `forms.TestAdvisoryManyRowsOfFreeKeys`),
 	}},
 	{"transactional", [...]cell{
 		by(`host.TestTransactional\w*/lease`),
 		by(`host.TestTransactional\w*/row_lock`),
-		none("not yet"),
+		by(`host.TestTransactional\w*/advisory_lock`),
 	}},
 	{"row mode", [...]cell{
 		by(`forms.TestRowMode\w*`, `host.TestRowModeHandsTheRowToTheGuest`),
@@ -142,6 +144,11 @@ var behaviours = []behaviour{
 		by(`forms.TestNamesThatNeedQuotes`, `forms.TestTableOfAnotherSchema`),
 		by(`forms.TestEveryForm/\w+/row_lock`),
 		by(`forms.TestEveryForm/\w+/advisory`, `forms.TestKeyOfAnyText`),
+	}},
+	{"rows whose key names none are passed over", [...]cell{
+		by(`forms.TestRowsWithoutAKey/(fifo_)?lease`),
+		by(`forms.TestRowsWithoutAKey/row_lock`),
+		by(`forms.TestRowsWithoutAKey/advisory`),
 	}},
 	{"times, their zones and precision", [...]cell{
 		by(`forms.TestTimesAreUTC`, `forms.TestToken`),
@@ -202,9 +209,14 @@ var behaviours = []behaviour{
 		by(`forms.TestAdvisoryUnconfirmedUnlock`).except("its locks are the process's", "sqlite"),
 	}},
 	{"the missing index is named", [...]cell{
-		by(`forms.TestMissingIndexIsFoundAndItsRemedyHelps`, `forms.TestIndexInAnotherOrderDoesNotCount`),
+		by(`forms.TestMissingIndexIsFoundAndItsRemedyHelps`, `forms.TestIndexInAnotherOrderDoesNotCount`, `forms.TestIndexAcrossGroups`, `forms.TestIndexHoldsNoProcessedRows`),
 		none("the check looks at the table, as for a lease"),
 		none("the check looks at the table, as for a lease"),
+	}},
+	{"few more rows are read than claimed, of a million", [...]cell{
+		by(`forms.TestPlansOfAMillionRows/\w+/\w+/(fifo_)?lease(_of_every_group)?`),
+		by(`forms.TestPlansOfAMillionRows/\w+/\w+/(fifo_)?row_lock(_of_every_group)?`),
+		by(`forms.TestPlansOfAMillionRows/\w+/\w+/advisory(_of_every_group)?`),
 	}},
 	{"notifications", [...]cell{
 		onPostgres(noListen, `host.TestARowOfAnotherProgramWakesAListener@postgres`, `host.TestAListenerReconnectsAndLooks@postgres`,
@@ -227,7 +239,7 @@ var behaviours = []behaviour{
 	{"a table altered under load", [...]cell{
 		onPostgres("statements are not prepared", `forms.TestAlteredTableUnderLoad/[^/]+/lease@postgres`),
 		onPostgres("statements are not prepared", `forms.TestAlteredTableUnderLoad/[^/]+/row_lock@postgres`),
-		none("not yet").except("statements are not prepared", "mariadb", "mysql", "sqlite"),
+		onPostgres("statements are not prepared", `forms.TestAlteredTableUnderLoad/[^/]+/advisory@postgres`),
 	}},
 	{"a server that becomes read-only", [...]cell{
 		by(`host.TestReadOnlyPostgres\w+/lease@postgres`, `host.TestTheWriterIsFound/lease@postgres`, `host.TestReadOnlyMariaDBIsLeft/lease@mariadb`).
