@@ -142,6 +142,7 @@ func (p *process) succeed() {
 // terminate stops the process in its orderly way.
 func (p *process) terminate() {
 	p.t.Helper()
+	eventually(p.t, "the process serves, and so hears signals", func() bool { return p.count(serving) > 0 })
 	p.signal(syscall.SIGTERM)
 	p.succeed()
 }
@@ -229,6 +230,9 @@ func settled(id, outcome string) func(*line) bool {
 		return l.Message == "settled" && (id == "" || l.Row == id) && (outcome == "" || l.Outcome == outcome)
 	}
 }
+
+// serving passes the line of a process that has started.
+func serving(l *line) bool { return l.Message == "serving" }
 
 // lost passes the line of a delivery that found its row taken; an empty id is any.
 func lost(id string) func(*line) bool {

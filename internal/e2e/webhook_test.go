@@ -265,8 +265,9 @@ error = "last_error"
 // its random digits may add, and returns how many rows are in work.
 func (b *inbox) comesBackWithinALease(lease time.Duration) int {
 	b.t.Helper()
-	latest := time.Now().Add(lease + time.Second)
 	held := b.rows("locked_until", leased)
+	// Another process may have claimed rows until they were read.
+	latest := time.Now().Add(lease + time.Second)
 	for id, text := range held {
 		expiry, err := readTime(text)
 		if err != nil {
