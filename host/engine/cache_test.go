@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// cached are the files of a compilation cache.
+// cached are the compiled files of a compilation cache.
 func cached(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
+		if err == nil && d.Type().IsRegular() && !strings.HasPrefix(d.Name(), "valid-") {
 			files = append(files, path)
 		}
 		return err
@@ -45,6 +45,9 @@ func TestCacheIsPrivateAndUsed(t *testing.T) {
 	before, err := os.Stat(files[0])
 	if err != nil {
 		t.Fatal(err)
+	}
+	if valid, err := filepath.Glob(filepath.Join(dir, "valid-*")); err != nil || len(valid) != 1 {
+		t.Errorf("%q are remembered as valid (%v), want one", valid, err)
 	}
 	runOnce(t, Options{CacheDir: dir})
 	after, err := os.Stat(files[0])

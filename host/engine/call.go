@@ -36,6 +36,7 @@ type call struct {
 
 	result []byte // the last one of a function with a side effect, nil where there is none
 
+	ticks   int64 // of the intervals that the call has spent
 	budget  int64 // of log bytes left
 	dropped int64 // log lines over the budget
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/inbox-wasm/inbox-wasm/host/engine/meter"
 )
 
 type contentHash [sha256.Size]byte
@@ -110,10 +112,11 @@ func (c *code) close(ctx context.Context) error {
 
 func (e *Engine) build(ctx context.Context, c *code, path string, wasm []byte, parsed *parsed) error {
 	start := time.Now()
-	err := e.compile(ctx, c, path, wasm, parsed, e.cacheDir)
+	hash := contentHash(sha256.Sum256(wasm))
+	err := e.compile(ctx, c, path, wasm, hash, parsed, e.cacheDir)
 	if err != nil && e.cacheDir != "" {
 		// A damaged cache entry must not keep a good module from loading. A bad module fails again.
-		again := e.compile(ctx, c, path, wasm, parsed, "")
+		again := e.compile(ctx, c, path, wasm, hash, parsed, "")
 		if again == nil {
 			e.log.Warn("compiled without the cache", "module", path, "cache", e.cacheDir, "error", err)
 		}
@@ -122,17 +125,23 @@ func (e *Engine) build(ctx context.Context, c *code, path string, wasm []byte, p
 	if err != nil {
 		return err
 	}
-	hash := sha256.Sum256(wasm)
 	c.exports = parsed.exports()
 	c.info = parsed.info(path, hash, len(wasm), time.Since(start))
 	return nil
 }
 
-func (e *Engine) compile(ctx context.Context, c *code, path string, wasm []byte, parsed *parsed, cacheDir string) (err error) {
-	// Close on context done stops a guest whose context is done at its next loop header. It costs tight loops
-	// 10 to 45 times their speed and does not see call trees without loops (wazero#2466, wazero#2533), which
-	// is accepted until the engine meters guests itself.
-	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(true).WithDebugInfoEnabled(false)
+func (e *Engine) compile(ctx context.Context, c *code, path string, wasm []byte, hash contentHash, parsed *parsed, cacheDir string) (err error) {
+	// The rewriting reads all of it, and trusts no count; wazero makes room for what a module claims to hold.
+	metered, err := meter.Rewrite(boundTables(wasm, parsed.tables))
+	if err != nil {
+		return notValid(path, err)
+	}
+	if err := e.validate(ctx, path, wasm, hash, cacheDir); err != nil {
+		return err
+	}
+	// Close on context done, wazero's own way to stop a guest, costs tight loops 10 to 45 times their speed and
+	// does not see call trees without loops (wazero#2466, wazero#2533). The meter does what it is for.
+	config := wazero.NewRuntimeConfig().WithDebugInfoEnabled(false)
 	var cache wazero.CompilationCache
 	if cacheDir != "" {
 		if cache, err = wazero.NewCompilationCacheWithDir(cacheDir); err != nil {
@@ -152,15 +161,17 @@ func (e *Engine) compile(ctx context.Context, c *code, path string, wasm []byte,
 	if err := instantiateHost(ctx, r); err != nil {
 		return fmt.Errorf("load module %s: offer the host functions: %w", path, err)
 	}
+	if err := instantiateMeter(ctx, r); err != nil {
+		return fmt.Errorf("load module %s: offer the meter: %w", path, err)
+	}
 	if parsed.importsModule(wasiModule) {
 		if err := instantiateWASI(ctx, r, path, parsed); err != nil {
 			return err
 		}
 	}
-	compiled, err := compileModule(experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0)), r, boundTables(wasm, parsed.tables))
+	compiled, err := compileModule(experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0)), r, metered)
 	if err != nil {
-		return &LoadError{Path: path, What: "is not a valid WebAssembly module: " + firstLine(err.Error()),
-			Remedy: "build it for WebAssembly 2.0 without threads, exceptions, tail calls or 64-bit memory"}
+		return notValid(path, err)
 	}
 	c.runtime, c.cache, c.compiled = r, cache, compiled
 	return nil

@@ -73,6 +73,7 @@ func adapt(f abi.Function, impl hostFunction) api.GoModuleFunc {
 	narrow := f.Result == abi.I32
 	return func(ctx context.Context, mod api.Module, stack []uint64) {
 		c := callOf(ctx)
+		c.look()
 		v := int64(abi.NotAllowed)
 		if c.message != nil || f.InInit {
 			v = guarded(c, f.Name, impl, mod, stack)

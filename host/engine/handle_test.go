@@ -71,7 +71,7 @@ func TestTraps(t *testing.T) {
 		"t": "unreachable",
 		"e": "unreachable; reason: because\uFFFD of \uFFFD this",
 		"m": "out of bounds memory access",
-		"r": "stack overflow",
+		"r": "the calls of the guest go too deep",
 	} {
 		i := faces(t, Settings{})
 		r := i.Handle(t.Context(), face(payload))
@@ -130,8 +130,7 @@ func TestDeadlineEndsLoopAndSleep(t *testing.T) {
 	}
 }
 
-// The engine does not see call trees without loops until they return (wazero#2466), and then it is late, not
-// an ack.
+// wazero's own deadline does not see call trees without loops until they return (wazero#2466).
 func TestCase31_CallTreePastTheDeadlineIsATimeout(t *testing.T) {
 	i := faces(t, Settings{})
 	m := face("f")

@@ -12,6 +12,7 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/inbox-wasm/inbox-wasm/abi"
+	"github.com/inbox-wasm/inbox-wasm/host/engine/meter"
 )
 
 // DefaultInitTimeout bounds an instance's start where the settings do not.
@@ -26,14 +27,15 @@ type Settings struct {
 
 // Instance is one memory with its state. It belongs to one goroutine at a time, and must be closed.
 type Instance struct {
-	module *Module
-	call   *call
-	mod    api.Module
-	single api.Function // nil where the module does not export it
-	batch  api.Function // nil where the module does not export it
-	stack  [1]uint64    // the argument, if any, and the result of the exports that the engine calls
-	broken string       // why it cannot be called any more
-	closed bool
+	module  *Module
+	call    *call
+	mod     api.Module
+	single  api.Function // nil where the module does not export it
+	batch   api.Function // nil where the module does not export it
+	counter api.Global   // what is left of the meter's ticks
+	stack   [1]uint64    // the argument, if any, and the result of the exports that the engine calls
+	broken  string       // why it cannot be called any more
+	closed  bool
 }
 
 // InitError is an instance that did not come to be.
@@ -101,6 +103,7 @@ func (i *Instance) initialise() (step string, err error) {
 	if err := i.instantiate(); err != nil {
 		return step, err
 	}
+	i.counter = i.mod.ExportedGlobal(meter.Counter)
 	i.single = i.mod.ExportedFunction(abi.ExportHandle)
 	i.batch = i.mod.ExportedFunction(abi.ExportHandleBatch)
 	exports := i.module.code.exports
@@ -177,6 +180,7 @@ type ended struct {
 	code     abi.Code // what the guest returned, where it did
 	reusable bool
 	memory   int64
+	ticks    int64
 	elapsed  time.Duration
 }
 
@@ -186,10 +190,11 @@ func (i *Instance) run(ctx context.Context, start time.Time, f api.Function, tim
 	if err := c.begin(ctx, start, timeout); err != nil {
 		return ended{failure: Interrupted, what: "interrupted before the call", reusable: c.Err() == nil, memory: c.memory.size()}
 	}
+	ticks := i.startTicks()
 	err := i.invoke(f)
 	cause := c.end()
 
-	var e ended
+	e := ended{ticks: i.ticksSince(ticks)}
 	if e.failure, e.what = i.failure(err, cause); e.failure != None {
 		i.broken = e.failure.String() + ": " + failed(e.failure, e.what, c.said.reason).Reason
 	} else {
@@ -216,7 +221,7 @@ func (i *Instance) result(e *ended, export string, s *said) Result {
 	default:
 		r = s.outcome(e.code)
 	}
-	r.Reusable, r.Memory, r.Elapsed = e.reusable, e.memory, e.elapsed
+	r.Reusable, r.Memory, r.Ticks, r.Elapsed = e.reusable, e.memory, e.ticks, e.elapsed
 	return r
 }
 
@@ -247,6 +252,9 @@ func (i *Instance) failure(err, cause error) (failure Failure, what string) {
 		return Exit, fmt.Sprintf("proc_exit(%d)", exit.ExitCode())
 	}
 	what = firstLine(err.Error())
+	if errors.Is(err, errDeep) {
+		what = errDeep.Error()
+	}
 	if i.call.memory.refused {
 		what += " (memory was refused at its limit of " + size(i.call.memory.limit) + ")"
 	}

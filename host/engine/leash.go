@@ -3,11 +3,12 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // leash is what ends a call from outside: the message's deadline and the caller's context, in the shape of a
-// context that wazero watches. One serves an instance for its life, so that a call allocates no context, no
+// context. The guest looks at it when its ticks are spent and at every host function. One serves an instance for its life, so that a call allocates no context, no
 // timer and no channel. That works because an instance on which it was ever pulled is not used again.
 type leash struct {
 	done chan struct{} // made by the owner
@@ -15,6 +16,7 @@ type leash struct {
 	mu       sync.Mutex
 	running  bool
 	err      error // why done is closed
+	pulled   atomic.Bool
 	deadline time.Time
 	timer    *time.Timer
 
@@ -111,6 +113,7 @@ func (l *leash) expire() {
 func (l *leash) pull(why error) {
 	if l.err == nil {
 		l.err = why
+		l.pulled.Store(true)
 		close(l.done)
 	}
 }

@@ -97,6 +97,7 @@ type stream struct {
 
 // Write implements io.Writer; it always takes everything. A line that is too long becomes several.
 func (s *stream) Write(p []byte) (int, error) {
+	s.call.look()
 	n := len(p)
 	for len(p) > 0 {
 		if s.call.budget < 0 {

@@ -50,6 +50,7 @@ type body struct {
 	ticks  []int32 // of the body outside of loops, then of each loop outside of inner ones
 	blocks []block
 	calls  bool
+	looped bool // the code comes to a loop's header whatever happens, before it calls anything
 	out    []byte
 }
 
@@ -68,7 +69,7 @@ func (b *body) rewrite(old []byte, t functionType) []byte {
 	start := r.pos
 	for range groups {
 		locals += uint64(r.u32())
-		r.byte()
+		r.valueType()
 	}
 	if locals >= 1<<31 {
 		fail("a function has %d locals", locals)
@@ -81,7 +82,7 @@ func (b *body) rewrite(old []byte, t functionType) []byte {
 	out := appendU32(b.out[:0], groups+1)
 	out = append(out, declared...)
 	out = append(appendU32(out, 1), typeI32)
-	if b.calls || b.ticks[0] > small {
+	if b.ticks[0] > small || b.calls && !b.looped {
 		out = b.spend(out, b.ticks[0])
 	}
 	if b.calls {
@@ -108,6 +109,8 @@ func (b *body) rewrite(old []byte, t functionType) []byte {
 // read finds what is to be changed in the instructions, up to the end of the body.
 func (b *body) read(r *reader) {
 	b.edits, b.ticks, b.blocks, b.calls = b.edits[:0], append(b.ticks[:0], 0), append(b.blocks[:0], block{}), false
+	straight := true
+	b.looped = false
 	for len(b.blocks) > 0 {
 		start := r.pos
 		op := r.byte()
@@ -116,6 +119,8 @@ func (b *body) read(r *reader) {
 		note := func(kind editKind, arg uint32) {
 			b.edits = append(b.edits, edit{kind: kind, start: start, end: r.pos, arg: arg})
 		}
+		b.looped = b.looped || straight && op == opLoop
+		straight = straight && goesOn(op)
 		switch op {
 		case opBlock, opIf:
 			b.blockType(r)
@@ -154,7 +159,7 @@ func (b *body) read(r *reader) {
 			arg := b.module.function(r.u32())
 			note(editIndex, arg)
 		case opRefNull:
-			r.byte()
+			r.referenceType()
 		case opLocalGet, opLocalSet, opLocalTee:
 			if i := r.u32(); i >= b.locals {
 				fail("there is no local %d", i)
@@ -183,9 +188,17 @@ func (b *body) read(r *reader) {
 	b.edits = kept
 }
 
+// goesOn reports an instruction behind which the next one follows, and nothing else.
+func goesOn(op byte) bool {
+	return op == opBlock || op >= opLocalGet && op <= 0x3e || op >= opI32Const && op <= 0xc4
+}
+
 func (b *body) blockType(r *reader) {
-	if t := r.s33(); t >= 0 {
+	switch t := r.s33(); {
+	case t >= 0:
 		b.module.typeIndex(uint32(t))
+	case t < -0x40 || t == -0x1c || t == -0x1d: // 0x64 and 0x63
+		unsupported("block type %d", t)
 	}
 }
 

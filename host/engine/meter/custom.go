@@ -1,19 +1,16 @@
 package meter
 
-import "strings"
+import "unicode/utf8"
 
-// custom is a custom section as it is to be in the new module, nil where it is left out: what debuggers know
-// of the places in the code is true no more.
+// custom is a custom section as it is to be in the new module, nil where it is left out. The names of functions
+// stay, for the traces of traps. What debuggers and linkers know of the places in the code is true no more.
 func (m *module) custom(content []byte) (out []byte) {
 	r := &reader{buf: content}
-	name := r.name()
-	switch {
-	case strings.HasPrefix(name, ".debug_"), name == "sourceMappingURL", name == "external_debug_info",
-		strings.HasPrefix(name, "reloc."), name == "linking", strings.HasPrefix(name, "metadata.code."):
+	name := r.text()
+	if name != "name" || m.named {
 		return nil
-	case name != "name":
-		return content
 	}
+	m.named = true
 	// The section is for people alone, and a flaw in it does not make a module invalid.
 	defer func() {
 		if _, ok := recover().(fault); ok {
@@ -24,33 +21,49 @@ func (m *module) custom(content []byte) (out []byte) {
 	for !r.done() {
 		id := r.byte()
 		sub := r.bytes(r.u32())
-		out = appendSized(append(out, id), m.names(id, sub))
+		if names := m.names(id, sub); names != nil {
+			out = appendSized(append(out, id), names)
+		}
 	}
 	return out
 }
 
-// The parts of the name section that go by functions.
+// text reads a name, which has to be UTF-8.
+func (r *reader) text() string {
+	name := r.name()
+	if !utf8.ValidString(name) {
+		fail("a name is not UTF-8")
+	}
+	return name
+}
+
+// The parts of the name section that are kept.
 const (
+	namesOfModule    = 0
 	namesOfFunctions = 1
 	namesOfLocals    = 2
-	namesOfLabels    = 3
 )
 
-// names gives a part of the name section the new indices of its functions.
+// names gives a part of the name section the new indices of its functions, nil where it is left out.
 func (m *module) names(id byte, sub []byte) []byte {
-	if id != namesOfFunctions && id != namesOfLocals && id != namesOfLabels {
-		return sub
-	}
 	r := &reader{buf: sub}
+	switch id {
+	case namesOfModule:
+		r.text()
+		return sub
+	case namesOfFunctions, namesOfLocals:
+	default:
+		return nil
+	}
 	n := r.u32()
 	var out []byte
 	for range n {
 		out = appendU32(out, m.function(r.u32()))
 		start := r.pos
 		if id == namesOfFunctions {
-			r.name()
+			r.text()
 		} else {
-			r.vector(func() { r.skipLEB(5); r.name() })
+			r.vector(func() { r.u32(); r.text() })
 		}
 		out = append(out, r.since(start)...)
 	}

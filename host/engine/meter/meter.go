@@ -45,6 +45,9 @@ const frameSlots = 16
 // ErrTaken is the error of a module that names what the rewriting adds.
 var ErrTaken = errors.New("it uses the name " + Module + ", which is the host's own")
 
+// ErrUnsupported is the error of a module that uses more than WebAssembly 2.0 and tail calls.
+var ErrUnsupported = errors.New("not of WebAssembly 2.0")
+
 // imports are how many functions are added in front of the module's own.
 const imports = 2
 
@@ -60,11 +63,38 @@ func Rewrite(wasm []byte) (rewritten []byte, err error) {
 	return m.write(), nil
 }
 
+// Bare gives a module without its custom sections, which say nothing of what it does. wazero makes room for as many
+// names as one claims to hold.
+func Bare(wasm []byte) (bare []byte, err error) {
+	defer func() {
+		if f, ok := recover().(fault); ok {
+			bare, err = nil, f.err
+		}
+	}()
+	r := &reader{buf: wasm}
+	bare = append(make([]byte, 0, len(wasm)), r.bytes(8)...)
+	for !r.done() {
+		start := r.pos
+		id := r.byte()
+		content := r.bytes(r.u32())
+		if id == sectionCustom {
+			(&reader{buf: content}).text()
+			continue
+		}
+		bare = append(bare, r.since(start)...)
+	}
+	return bare, nil
+}
+
 // fault is how the readers give up.
 type fault struct{ err error }
 
 func fail(format string, args ...any) {
 	panic(fault{fmt.Errorf(format, args...)})
+}
+
+func unsupported(format string, args ...any) {
+	panic(fault{fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrUnsupported)})
 }
 
 // taken reports whether a name is of those that are added.

@@ -11,6 +11,8 @@ const (
 	sectionType     = 1
 	sectionImport   = 2
 	sectionFunction = 3
+	sectionTable    = 4
+	sectionMemory   = 5
 	sectionGlobal   = 6
 	sectionExport   = 7
 	sectionStart    = 8
@@ -20,7 +22,7 @@ const (
 )
 
 // rank is the place of each section in a module.
-var rank = map[byte]int{sectionType: 1, sectionImport: 2, sectionFunction: 3, 4: 4, 5: 5, sectionGlobal: 6, sectionExport: 7,
+var rank = map[byte]int{sectionType: 1, sectionImport: 2, sectionFunction: 3, sectionTable: 4, sectionMemory: 5, sectionGlobal: 6, sectionExport: 7,
 	sectionStart: 8, sectionElement: 9, 12: 10, sectionCode: 11, sectionData: 12}
 
 const (
@@ -50,6 +52,7 @@ type module struct {
 	globals         uint32
 	importedGlobals uint32
 	memories        uint32
+	named           bool // there was a name section
 
 	// What is added. A type that is added has its bytes in newTypes.
 	newTypes []string
@@ -74,8 +77,11 @@ func read(wasm []byte) *module {
 		s := section{id: r.byte()}
 		s.content = r.bytes(r.u32())
 		if s.id != sectionCustom {
-			if rank[s.id] <= last {
-				fail("section %d is unknown or out of order", s.id)
+			switch {
+			case rank[s.id] == 0:
+				unsupported("section %d", s.id)
+			case rank[s.id] <= last:
+				fail("section %d is out of order", s.id)
 			}
 			last = rank[s.id]
 		}
@@ -91,16 +97,18 @@ func (m *module) note(s section) {
 	switch s.id {
 	case sectionType:
 		r.vector(func() {
-			if r.byte() != typeFunc {
-				fail("a type is not a function's")
+			if form := r.byte(); form != typeFunc {
+				unsupported("type form 0x%02x", form)
 			}
-			m.types = append(m.types, functionType{r.bytes(r.u32()), r.bytes(r.u32())})
+			m.types = append(m.types, functionType{r.valueTypes(), r.valueTypes()})
 		})
 	case sectionImport:
 		r.vector(func() { m.noteImport(r) })
 	case sectionFunction:
 		r.vector(func() { m.functions = append(m.functions, m.typeIndex(r.u32())) })
-	case 5:
+	case sectionTable:
+		r.vector(func() { r.referenceType(); r.skipLimits() })
+	case sectionMemory:
 		m.memories += r.u32()
 	case sectionGlobal:
 		m.globals += r.u32()
@@ -117,22 +125,36 @@ func (m *module) noteImport(r *reader) {
 		m.functions = append(m.functions, m.typeIndex(r.u32()))
 		m.imported++
 	case kindTable:
-		r.byte()
+		r.referenceType()
 		r.skipLimits()
 	case kindMemory:
 		r.skipLimits()
 		m.memories++
 	case kindGlobal:
-		r.bytes(2)
+		r.valueType()
+		r.byte()
 		m.globals++
 		m.importedGlobals++
 	default:
-		fail("an import is of an unknown kind %d", kind)
+		unsupported("import of kind %d", kind)
 	}
+}
+
+// valueTypes reads the types of parameters or results.
+func (r *reader) valueTypes() []byte {
+	n := r.u32()
+	start := r.pos
+	for range n {
+		r.valueType()
+	}
+	return r.since(start)
 }
 
 func (r *reader) skipLimits() {
 	flags := r.byte()
+	if flags > 1 {
+		unsupported("limits 0x%02x", flags)
+	}
 	r.skipLEB(5)
 	if flags&1 != 0 {
 		r.skipLEB(5)
@@ -310,7 +332,7 @@ func (m *module) globalSection(content []byte) []byte {
 	n := r.u32()
 	out = appendU32(out, n)
 	for range n {
-		out = append(out, r.bytes(2)...)
+		out = append(out, r.valueType(), r.byte())
 		out = m.expression(r, out)
 	}
 	return out
@@ -329,7 +351,7 @@ func (m *module) expression(r *reader, out []byte) []byte {
 		case opGlobalGet:
 			m.global(r.u32())
 		case opRefNull:
-			r.byte()
+			r.referenceType()
 		default:
 			r.skipOperands(op)
 		}
@@ -375,8 +397,12 @@ func (m *module) elements(content []byte) []byte {
 			}
 			out = m.expression(r, out)
 		}
-		if passive || explicit {
-			out = append(out, r.byte()) // the kind or the type of the elements
+		switch {
+		case !passive && !explicit:
+		case expressions:
+			out = append(out, r.referenceType())
+		default:
+			out = append(out, r.byte()) // the kind of the elements
 		}
 		count := r.u32()
 		out = appendU32(out, count)

@@ -51,9 +51,11 @@ const (
 	miscTableGrow  = 15
 	miscTableFill  = 17
 
-	blockEmpty = 0x40
-	typeI32    = 0x7f
-	typeFunc   = 0x60
+	blockEmpty    = 0x40
+	typeI32       = 0x7f
+	typeFuncref   = 0x70
+	typeExternref = 0x6f
+	typeFunc      = 0x60
 )
 
 // skipOperands passes over the immediate operands of an instruction that the rewriting leaves as it is.
@@ -67,7 +69,7 @@ func (r *reader) skipOperands(op byte) {
 		r.vector(func() { r.skipLEB(5) })
 		r.skipLEB(5)
 	case op == opSelectTyped:
-		r.vector(func() { r.byte() })
+		r.vector(func() { r.valueType() })
 	case op >= 0x28 && op <= 0x3e: // loads and stores
 		r.skipMemory()
 	case op == opMemorySize, op == 0x40:
@@ -83,7 +85,7 @@ func (r *reader) skipOperands(op byte) {
 	case op == opVector:
 		r.skipVector(r.u32())
 	default:
-		fail("instruction 0x%02x is not of WebAssembly 2.0", op)
+		unsupported("instruction 0x%02x", op)
 	}
 }
 
@@ -106,7 +108,7 @@ func (r *reader) skipVector(op uint32) {
 		r.byte()
 	case op <= 255:
 	default:
-		fail("vector instruction %d is not of WebAssembly 2.0", op)
+		unsupported("vector instruction %d", op)
 	}
 }
 
@@ -120,6 +122,6 @@ func (r *reader) skipMisc(op uint32) {
 		r.skipLEB(5)
 		r.skipLEB(5)
 	default:
-		fail("instruction 0xfc %d is not of WebAssembly 2.0", op)
+		unsupported("instruction 0xfc %d", op)
 	}
 }

@@ -70,6 +70,26 @@ func (r *reader) s33() int64 {
 	return 0
 }
 
+// valueType reads the type of a value.
+func (r *reader) valueType() byte {
+	t := r.byte()
+	switch t {
+	case typeI32, 0x7e, 0x7d, 0x7c, 0x7b, typeFuncref, typeExternref:
+	default:
+		unsupported("value type 0x%02x", t)
+	}
+	return t
+}
+
+// referenceType reads the type of a reference.
+func (r *reader) referenceType() byte {
+	t := r.byte()
+	if t != typeFuncref && t != typeExternref {
+		unsupported("reference type 0x%02x", t)
+	}
+	return t
+}
+
 func (r *reader) name() string { return string(r.bytes(r.u32())) }
 
 // vector calls each once for each element.
