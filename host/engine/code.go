@@ -141,7 +141,7 @@ func (e *Engine) compile(ctx context.Context, c *code, path string, wasm []byte,
 	}
 	// Close on context done, wazero's own way to stop a guest, costs tight loops 10 to 45 times their speed and
 	// does not see call trees without loops (wazero#2466, wazero#2533). The meter does what it is for.
-	config := wazero.NewRuntimeConfig().WithDebugInfoEnabled(false)
+	config := wazero.NewRuntimeConfig().WithCoreFeatures(features).WithDebugInfoEnabled(false)
 	var cache wazero.CompilationCache
 	if cacheDir != "" {
 		if cache, err = wazero.NewCompilationCacheWithDir(cacheDir); err != nil {

@@ -10,10 +10,14 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/inbox-wasm/inbox-wasm/host/engine/meter"
 )
+
+// features are what a module may use: WebAssembly 2.0, and what wazero has beside it that the meter knows.
+const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExtendedConst
 
 // errDeep ends a guest whose calls go too deep, long before the host's own stack would.
 var errDeep = errors.New("the calls of the guest go too deep")
@@ -71,7 +75,7 @@ func (e *Engine) validate(ctx context.Context, path string, wasm []byte, hash co
 	}
 	bare, err := meter.Bare(wasm)
 	if err == nil {
-		r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
+		r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithCoreFeatures(features))
 		_, err = compileModule(ctx, r, bare)
 		err = errors.Join(err, r.Close(ctx))
 	}
@@ -89,7 +93,7 @@ func (e *Engine) validate(ctx context.Context, path string, wasm []byte, hash co
 
 func notValid(path string, err error) error {
 	return &LoadError{Path: path, What: "is not a valid WebAssembly module: " + firstLine(err.Error()),
-		Remedy: "build it for WebAssembly 2.0 without threads, exceptions, tail calls or 64-bit memory"}
+		Remedy: "build it for WebAssembly 2.0 without threads, exceptions or 64-bit memory"}
 }
 
 // engineVersion is wazero's version: another one may judge otherwise.

@@ -56,6 +56,14 @@ func TestCase31_DeadlineIsKeptWithinTenMilliseconds(t *testing.T) {
 	}
 }
 
+// Two functions that go on in each other have neither a loop nor a depth.
+func TestTailCallsEndAtTheirDeadline(t *testing.T) {
+	i := instance(t, load(t, newEngine(t, Options{}), "tail", wat(t, "tail"), Limits{}), Settings{})
+	if r := i.Handle(t.Context(), &Message{Timeout: 30 * time.Millisecond}); r.Failure != Timeout || r.Elapsed > 5*time.Second {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestCase31_InterruptionIsHeard at once, too.
 func TestCase31_InterruptionIsHeard(t *testing.T) {
 	m := load(t, newEngine(t, Options{}), "endless", wat(t, "endless"), Limits{})

@@ -58,7 +58,7 @@ func WAT(t testing.TB, source string) []byte {
 		t.Fatalf("%s is missing: run apt-get update and apt-get install -y --no-install-recommends wabt", tool)
 	}
 	return built(t, sha256.Sum256([]byte(source)), func(out string) *exec.Cmd {
-		cmd := exec.Command(tool, "-o", out, "-")
+		cmd := exec.Command(tool, "--enable-tail-call", "-o", out, "-")
 		cmd.Stdin = strings.NewReader(source)
 		return cmd
 	})

@@ -52,7 +52,7 @@ func modules(t *testing.T) map[string][]byte {
 		}
 		found[language] = wasm
 	}
-	read("go", testwasm.Go(t, "go"))
+	read("go", testwasm.Go(t, "testdata/go"))
 	if dir := os.Getenv("INBOX_KERNELS"); dir != "" {
 		for _, language := range []string{"c", "rust"} {
 			read(language, filepath.Join(dir, language+".wasm"))
