@@ -186,7 +186,7 @@ func (c *checker) entry(h *config.Handler, module engine.Info) {
 	case h.Batch > 1 && !has(abi.ExportHandleBatch):
 		c.handler(h, "batch", fmt.Sprintf("is %d, and module %s exports no %s", h.Batch, module.Path, abi.ExportHandleBatch),
 			"remove batch, or export "+abi.ExportHandleBatch+" (count: i32) -> i32")
-	case h.Batch == 1 && !has(abi.ExportHandle):
+	case h.Batch == 1 && !has(abi.ExportHandle) && !module.Command:
 		c.handler(h, "batch", fmt.Sprintf("is 1, and module %s exports %s alone", module.Path, abi.ExportHandleBatch),
 			"raise batch, or export "+abi.ExportHandle+" () -> i32")
 	}

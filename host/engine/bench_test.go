@@ -2,10 +2,13 @@ package engine
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/abi"
+	"github.com/inbox-wasm/inbox-wasm/internal/testwasm"
 )
 
 // bench handles one message again and again as the host does: with a deadline, under a context that could be
@@ -82,6 +85,29 @@ func BenchmarkLoad(b *testing.B) {
 		}
 		if err := m.Close(b.Context()); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkCommand is a command's whole life for a message: a fresh instance of a module of about 100 KiB.
+func BenchmarkCommand(b *testing.B) {
+	var source strings.Builder
+	source.WriteString(`(module (memory (export "memory") 2) (data (i32.const 0) "`)
+	for range 64 << 10 {
+		source.WriteByte('x')
+	}
+	source.WriteString(`")`)
+	for n := range 1000 {
+		fmt.Fprintf(&source, "(func $f%d (param i32) (result i32) (i32.add (i32.mul (local.get 0) (i32.const %d)) (i32.const %d)))", n, n, n*n)
+	}
+	source.WriteString(`(func (export "_start") (drop (call $f7 (i32.const 1)))))`)
+	wasm := testwasm.WAT(b, source.String())
+	i := instance(b, load(b, newEngine(b, Options{}), "command", wasm, Limits{}), Settings{})
+	b.ReportMetric(float64(len(wasm))/1024, "KiB")
+	m := &Message{Payload: []byte("{}"), Timeout: time.Minute}
+	for b.Loop() {
+		if r := i.Handle(b.Context(), m); r.Failure != None {
+			b.Fatalf("%+v", r)
 		}
 	}
 }

@@ -14,12 +14,13 @@ const wasiModule = "wasi_snapshot_preview1"
 // exports are the functions that the engine calls, where the module has them.
 type exports struct {
 	initialize, init bool
+	command          bool
 }
 
 func (p *parsed) exports() exports {
 	_, initialize := p.export(abi.ExportInitialize)
 	_, init := p.export(abi.ExportInit)
-	return exports{initialize: initialize, init: init}
+	return exports{initialize: initialize, init: init, command: p.isCommand()}
 }
 
 // check refuses a module that could not run here, before anything is compiled. The WASI functions are checked
@@ -147,6 +148,9 @@ func sameSignature(f abi.Function, t funcType) bool {
 func checkEntry(path string, p *parsed) error {
 	_, single := p.export(abi.ExportHandle)
 	if _, batch := p.export(abi.ExportHandleBatch); !single && !batch {
+		if p.isCommand() {
+			return checkCommand(path, p)
+		}
 		return missingHandle(path, p)
 	}
 	_, start := p.export(abi.ExportStart)
@@ -188,12 +192,29 @@ func missingHandle(path string, p *parsed) error {
 	} else {
 		what += "; it exports nothing"
 	}
-	_, start := p.export(abi.ExportStart)
-	if start {
-		return &LoadError{Path: path, What: what, Remedy: "a program with _start needs command mode, which is not yet supported; " +
-			"build a reactor: in Go with -buildmode=c-shared and //go:wasmexport, in C with -mexec-model=reactor, in Rust as a cdylib"}
-	}
 	return &LoadError{Path: path, What: what, Remedy: "export a function " + abi.ExportHandle + " () -> i32, or " + abi.ExportHandleBatch + " (i32) -> i32 for batches"}
+}
+
+// isCommand reports a program: it has _start and no handler.
+func (p *parsed) isCommand() bool {
+	_, single := p.export(abi.ExportHandle)
+	_, batch := p.export(abi.ExportHandleBatch)
+	_, start := p.export(abi.ExportStart)
+	return start && !single && !batch
+}
+
+// checkCommand refuses a program that was meant to be a reactor: it asks for the contract's functions, which
+// a command does without.
+func checkCommand(path string, p *parsed) error {
+	e, _ := p.export(abi.ExportStart)
+	if got, ok := p.signature(e.index); e.kind != kindFunc || !ok || len(got.params)+len(got.results) > 0 {
+		return &LoadError{Path: path, What: "exports " + abi.ExportStart + " as something else than a function () -> ()", Remedy: "build it for WASI preview 1"}
+	}
+	if p.importsModule(abi.Module) {
+		return &LoadError{Path: path, What: "imports functions of " + abi.Module + " and exports " + abi.ExportStart + " alone, as a command does",
+			Remedy: "build a reactor: in Go with -buildmode=c-shared, in C with -mexec-model=reactor, in Rust as a cdylib"}
+	}
+	return nil
 }
 
 func checkMemoryExport(path string, p *parsed) error {

@@ -54,7 +54,7 @@ func (e *InitError) Error() string { return "start module " + e.Path + ": " + e.
 func (e *InitError) Unwrap() error { return e.err }
 
 // NewInstance makes an instance and initialises it: the start section, _initialize and inbox_init, each where
-// the module has it. A guest that refuses, fails or takes too long gives an [*InitError].
+// the module has it. That of a command is made for each message, and this is where it is made. A guest that refuses, fails or takes too long gives an [*InitError].
 func (m *Module) NewInstance(ctx context.Context, s Settings) (*Instance, error) {
 	if err := m.retain(); err != nil {
 		return nil, fmt.Errorf("start module %s: %w", m.info.Path, err)
@@ -63,6 +63,9 @@ func (m *Module) NewInstance(ctx context.Context, s Settings) (*Instance, error)
 	timeout := s.InitTimeout
 	if timeout <= 0 {
 		timeout = DefaultInitTimeout
+	}
+	if m.code.exports.command {
+		return i, ctx.Err()
 	}
 	if err := i.start(ctx, timeout); err != nil {
 		_ = i.Close(context.WithoutCancel(ctx)) // the failed start says more
@@ -143,6 +146,9 @@ func (i *Instance) Handle(ctx context.Context, m *Message) Result {
 	start := time.Now()
 	if why := i.unusable(i.single, abi.ExportHandle); why != "" {
 		return failed(Trap, why, "")
+	}
+	if i.module.code.exports.command {
+		return i.command(ctx, m)
 	}
 	i.call.reset(m)
 	e := i.run(ctx, start, i.single, m.Timeout)
@@ -271,9 +277,9 @@ func (i *Instance) unusable(f api.Function, export string) string {
 		return cannot + i.broken
 	case i.call.Err() != nil:
 		return cannot + "its last call was ended from outside"
-	case i.mod.IsClosed():
+	case i.mod != nil && i.mod.IsClosed():
 		return cannot + "its engine was closed"
-	case f == nil:
+	case f == nil && !(i.module.code.exports.command && export == abi.ExportHandle):
 		return "the module exports no " + export
 	}
 	return ""

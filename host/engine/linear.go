@@ -9,6 +9,7 @@ type linearMemory struct {
 	buf     []byte
 	limit   uint64
 	refused bool
+	most    int64
 }
 
 // Allocate implements experimental.MemoryAllocator.
@@ -30,10 +31,14 @@ func (m *linearMemory) Reallocate(size uint64) []byte {
 		m.buf = grown
 	}
 	m.buf = m.buf[:size]
+	m.most = int64(size)
 	return m.buf
 }
 
 // Free implements experimental.LinearMemory.
 func (m *linearMemory) Free() { m.buf = nil }
+
+// peak is the most that the instance had, which is what it has: a memory does not shrink. Free leaves it.
+func (m *linearMemory) peak() int64 { return m.most }
 
 func (m *linearMemory) size() int64 { return int64(len(m.buf)) }

@@ -44,7 +44,8 @@ func TestRefusals(t *testing.T) {
 
 		"nothing":                {wat: `(module)`, want: "exports no inbox_handle; it exports nothing: export a function inbox_handle () -> i32"},
 		"no handle":              {wat: `(module (func (export "b")) (func (export "a")))`, want: "exports no inbox_handle; it exports a, b: export a function"},
-		"command":                {wat: `(module (memory (export "memory") 1) (func (export "_start")))`, want: "exports no inbox_handle; it exports _start, memory: a program with _start needs command mode, which is not yet supported; build a reactor: in Go with -buildmode=c-shared"},
+		"reactor as a command":   {wat: `(module (import "inbox_v1" "attempt" (func (result i32))) (memory (export "memory") 1) (func (export "_start")))`, want: "imports functions of inbox_v1 and exports _start alone, as a command does: build a reactor: in Go with -buildmode=c-shared"},
+		"odd command":            {wat: `(module (memory (export "memory") 1) (func (export "_start") (param i32)))`, want: "exports _start as something else than a function () -> (): build it for WASI preview 1"},
 		"command with a handler": {wat: `(module ` + good + ` (func (export "_start")))`, want: "is a command that also exports a handler: it has _start and no _initialize, so that nothing would set it up: build a reactor: in Go with -buildmode=c-shared"},
 		"batch without its count": {wat: `(module (memory (export "memory") 1) (func (export "inbox_handle_batch") (result i32) (i32.const 0)))`,
 			want: "exports inbox_handle_batch as () -> i32, and it must be (i32) -> i32"},

@@ -93,12 +93,18 @@ type stream struct {
 	name  string
 	level slog.Level
 	line  []byte // not yet ended; at most MaxLine bytes
+	keep  bool   // end is kept
+	end   []byte // what was written last, at most MaxReason bytes
 }
 
 // Write implements io.Writer; it always takes everything. A line that is too long becomes several.
 func (s *stream) Write(p []byte) (int, error) {
 	s.call.look()
 	n := len(p)
+	if s.keep {
+		s.end = append(s.end, p[max(0, len(p)-MaxReason):]...)
+		s.end = s.end[max(0, len(s.end)-MaxReason):]
+	}
 	for len(p) > 0 {
 		if s.call.budget < 0 {
 			s.call.dropped += int64(bytes.Count(p, []byte{'\n'}))

@@ -26,6 +26,7 @@ type Info struct {
 	Size          int64
 	Imports       []string // "inbox_v1.payload", in the module's order
 	Exports       []string // names, sorted
+	Command       bool     // a program: each message has an instance and _start
 	InitialMemory int64    // bytes
 	CompileTime   time.Duration
 }
@@ -110,6 +111,7 @@ func (p *parsed) info(path string, hash contentHash, size int, compile time.Dura
 		Size:          int64(size),
 		Imports:       p.importNames(),
 		Exports:       p.exportNames(),
+		Command:       p.isCommand(),
 		InitialMemory: int64(p.initialMemory()),
 		CompileTime:   compile,
 	}

@@ -78,12 +78,23 @@ func WATFile(t testing.TB, path string) string {
 // test's own.
 func Go(t testing.TB, dir string) string {
 	t.Helper()
+	return goModule(t, dir, "c-shared")
+}
+
+// GoCommand builds the Go program in dir as a WASI command.
+func GoCommand(t testing.TB, dir string) string {
+	t.Helper()
+	return goModule(t, dir, "exe")
+}
+
+func goModule(t testing.TB, dir, mode string) string {
+	t.Helper()
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wasm := built(t, dir, func(out string) *exec.Cmd {
-		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", out, ".")
+	wasm := built(t, mode+" "+dir, func(out string) *exec.Cmd {
+		cmd := exec.Command("go", "build", "-buildmode="+mode, "-o", out, ".")
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
 		return cmd
