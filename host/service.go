@@ -37,6 +37,7 @@ type Service struct {
 	store         store.Store
 	engine        *engine.Engine
 	modules       []*engine.Module
+	mounts        []*engine.Mount
 	tables        map[*config.Table]*dialect.Table
 	subscriptions []*subscription
 	listener      *listener // nil where nobody listens
@@ -83,8 +84,10 @@ func (s *Service) open(ctx context.Context, c *checker) (err error) {
 	c.pooler(ctx, s.store)
 	for i, h := range cfg.Handlers {
 		form := c.form(ctx, s.store, h, s.tables, s.options.Now)
+		mounts := c.mounts(h)
+		s.mounts = append(s.mounts, mounts...)
 		if form != nil && s.modules[i] != nil {
-			s.subscriptions = append(s.subscriptions, s.subscribe(h, form, s.modules[i]))
+			s.subscriptions = append(s.subscriptions, s.subscribe(h, form, s.modules[i], mounts))
 		}
 	}
 	connections := c.connections(s.subscriptions)
@@ -127,7 +130,7 @@ func (c *checker) connect(ctx context.Context, list []databases.Database) store.
 }
 
 // subscribe makes a subscription of a handler whose checks have passed.
-func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.Module) *subscription {
+func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.Module, mounts []*engine.Mount) *subscription {
 	log := s.options.Log.With("subscription", h.Name)
 	lanes := 0
 	if h.ByKey {
@@ -136,7 +139,7 @@ func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.M
 	sub := &subscription{
 		brake:   &brake{log: log, now: s.options.Now},
 		handler: h, table: s.tables[h.Table], store: s.store, form: form, module: module,
-		settings:   engine.Settings{Config: h.Config, Log: s.options.Log},
+		settings:   engine.Settings{Config: h.Config, Env: environment(h), Mounts: mounts, Log: s.options.Log},
 		log:        log,
 		now:        s.options.Now,
 		queue:      newQueue(lanes),
@@ -301,6 +304,9 @@ func (s *Service) Close() error {
 	}
 	if s.engine != nil {
 		errs = append(errs, s.engine.Close(ctx))
+	}
+	for _, m := range s.mounts {
+		errs = append(errs, m.Close())
 	}
 	if s.store != nil {
 		errs = append(errs, s.store.Close())

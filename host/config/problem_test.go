@@ -206,8 +206,7 @@ func TestUnsupported(t *testing.T) {
 		{"[handlers.a]", `allow.db = "pool"`, "handlers.a.allow.db"},
 		{"[handlers.a]", `allow.publish = ["dead"]`, "handlers.a.allow.publish"},
 		{"[handlers.a]", `allow.http = ["https://a.example"]`, "handlers.a.allow.http"},
-		{"[handlers.a]", `allow.env = ["TZ"]`, "handlers.a.allow.env"},
-		{"[handlers.a]", `allow.files = [{ host = "x", guest = "/x" }]`, "handlers.a.allow.files"},
+		{"[handlers.a]", `allow.files = [{ host = "x", guest = "/x", write = true }]`, "handlers.a.allow.files"},
 	} {
 		t.Run(test.key, func(t *testing.T) {
 			_, err := Parse("inbox.toml", []byte(after(test.section, test.lines)), env())

@@ -28,8 +28,9 @@ var unsupportedHandlers = []unsupported[*Handler]{
 	{"allow.db", `db = "pool" is `, func(h *Handler) bool { return slices.Contains(h.Allow.DB, "pool") }},
 	{"allow.publish", "", func(h *Handler) bool { return h.Allow.Publish != nil }},
 	{"allow.http", "", func(h *Handler) bool { return h.Allow.HTTP != nil }},
-	{"allow.env", "", func(h *Handler) bool { return len(h.Allow.Env) > 0 }},
-	{"allow.files", "", func(h *Handler) bool { return h.Allow.Files != nil }},
+	{"allow.files", "write is ", func(h *Handler) bool {
+		return slices.ContainsFunc(h.Allow.Files, func(m Mount) bool { return m.Write })
+	}},
 }
 
 // unsupported is a key and whether a section uses it, or leaves it out where that means something.

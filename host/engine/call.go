@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tetratelabs/wazero"
+
 	"github.com/inbox-wasm/inbox-wasm/abi"
 )
 
@@ -17,6 +19,8 @@ type call struct {
 	leash
 
 	config map[string]string
+	env    [][2]string
+	files  wazero.FSConfig // nil for none
 	log    *slog.Logger
 	memory linearMemory
 	out    stream
@@ -72,7 +76,7 @@ func callOf(ctx context.Context) *call {
 }
 
 func newCall(s Settings, limit uint64) *call {
-	c := &call{config: s.Config, log: orDiscard(s.Log), memory: linearMemory{limit: limit}}
+	c := &call{config: s.Config, env: s.Env, files: mounts(s.Mounts), log: orDiscard(s.Log), memory: linearMemory{limit: limit}}
 	c.done = make(chan struct{})
 	c.out = stream{call: c, name: "stdout", level: slog.LevelInfo}
 	c.err = stream{call: c, name: "stderr", level: slog.LevelWarn}

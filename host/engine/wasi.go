@@ -53,9 +53,10 @@ func definedType(f api.FunctionDefinition) string {
 }
 
 // moduleConfig is what an instance sees of the world: real clocks, real randomness, sleeps that end with the
-// deadline, its output in the log. No arguments, no environment, no files, no sockets.
+// deadline, its output in the log, and of the environment and of files what its handler allows. No arguments, no
+// sockets.
 func moduleConfig(c *call) wazero.ModuleConfig {
-	return wazero.NewModuleConfig().
+	config := wazero.NewModuleConfig().
 		WithName("").         // any number of instances
 		WithStartFunctions(). // called by the instance itself, which tells an exit with code 0 from a success
 		WithStdout(&c.out).
@@ -64,6 +65,13 @@ func moduleConfig(c *call) wazero.ModuleConfig {
 		WithSysWalltime().
 		WithSysNanotime().
 		WithNanosleep(c.sleep)
+	for _, v := range c.env {
+		config = config.WithEnv(v[0], v[1])
+	}
+	if c.files != nil {
+		config = config.WithFSConfig(c.files)
+	}
+	return config
 }
 
 // sleep ends at the deadline or an interruption, and the guest with it: wazero does not interrupt a sleeping

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
+	"time"
 )
 
 func main() {
@@ -35,5 +37,27 @@ func main() {
 	case "file ":
 		_, err := os.Open("/etc/passwd")
 		fmt.Println(err)
+	case "paths ":
+		for path := range strings.FieldsSeq(rest(in)) {
+			text, err := os.ReadFile(path)
+			fmt.Println(path, string(text), err == nil)
+		}
+	case "list ":
+		entries, err := os.ReadDir(rest(in))
+		fmt.Println(entries, err)
+	case "change ":
+		dir := rest(in)
+		for _, err := range []error{
+			os.WriteFile(dir+"/new", nil, 0o600), os.WriteFile(dir+"/a.txt", nil, 0o600), os.Mkdir(dir+"/sub2", 0o700), os.Remove(dir + "/a.txt"),
+			os.Rename(dir+"/a.txt", dir+"/b.txt"), os.Symlink("/etc", dir+"/etc"), os.Link(dir+"/a.txt", dir+"/c.txt"),
+			os.Truncate(dir+"/a.txt", 0), os.Chtimes(dir+"/a.txt", time.Now(), time.Now()),
+		} {
+			fmt.Println(err != nil)
+		}
 	}
+}
+
+func rest(in io.Reader) string {
+	text, _ := io.ReadAll(in)
+	return string(text)
 }
