@@ -210,7 +210,7 @@ func (i *Instance) run(ctx context.Context, start time.Time, f api.Function, tim
 		e.reusable = cause == nil && !c.memory.refused
 	}
 	c.flush()
-	e.memory = c.memory.size()
+	e.memory = c.memory.peak()
 	e.elapsed = time.Since(start)
 	return e
 }

@@ -38,7 +38,7 @@ func (m *linearMemory) Reallocate(size uint64) []byte {
 // Free implements experimental.LinearMemory.
 func (m *linearMemory) Free() { m.buf = nil }
 
-// peak is the most that the instance had, which is what it has: a memory does not shrink. Free leaves it.
+// peak is the most that the instance had, also where an exit has freed it: a memory does not shrink.
 func (m *linearMemory) peak() int64 { return m.most }
 
 func (m *linearMemory) size() int64 { return int64(len(m.buf)) }

@@ -182,20 +182,9 @@ func (f *enqueueFlags) message(cfg *config.Config, t *config.Table) (forms.Messa
 	if f.set("key") {
 		m.PartitionKey = &f.key
 	}
-	if len(f.headers) > 0 {
-		headers := map[string]string{}
-		for _, h := range f.headers {
-			name, value, found := strings.Cut(h, "=")
-			if !found || name == "" {
-				return m, usage("--header %q is not KEY=VALUE", h)
-			}
-			headers[name] = value
-		}
-		text, err := json.Marshal(headers)
-		if err != nil {
-			return m, err
-		}
-		m.Headers = text
+	var err error
+	if m.Headers, err = headersOf(f.headers); err != nil {
+		return m, err
 	}
 	if t.Group != "" && m.Group == "" && !f.envelope {
 		group, err := onlyGroup(cfg, t)
@@ -208,6 +197,22 @@ func (f *enqueueFlags) message(cfg *config.Config, t *config.Table) (forms.Messa
 		m.Group, _ = onlyGroup(cfg, t)
 	}
 	return m, nil
+}
+
+// headersOf is the JSON object of headers that were given as KEY=VALUE, nil for none.
+func headersOf(list []string) ([]byte, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	headers := map[string]string{}
+	for _, h := range list {
+		name, value, found := strings.Cut(h, "=")
+		if !found || name == "" {
+			return nil, usage("--header %q is not KEY=VALUE", h)
+		}
+		headers[name] = value
+	}
+	return json.Marshal(headers)
 }
 
 // onlyGroup is the group of the table's only handler.
