@@ -13,9 +13,9 @@ import (
 
 // A program of WASI settles its rows by its exit code, in every form.
 func TestCommandSettlesByItsExitCode(t *testing.T) {
-	module := testwasm.GoCommand(t, "engine/testdata/gocommand")
+	module, cache := testwasm.GoCommand(t, "engine/testdata/gocommand"), t.TempDir()
 	eachForm(t, func(t *testing.T, db testdb.Database, tables string) {
-		b := open(t, db, tables+fmt.Sprintf("[handlers.work]\nmodule = %q\ntable = \"jobs\"\npoll_interval = \"20ms\"\nthreads = 2\n"+
+		b := open(t, db, fmt.Sprintf("[runtime]\ncache_dir = %q\n", cache)+tables+fmt.Sprintf("[handlers.work]\nmodule = %q\ntable = \"jobs\"\npoll_interval = \"20ms\"\nthreads = 2\n"+
 			"dead_letter = \"dead\"\nbackoff = { initial = \"1h\", max = \"1h\" }\n", module), untilEmpty)
 		b.enqueue("jobs", "work", "exit 0 fine", "exit 75 later", "exit 65 broken", "exit 9 odd", "exit 0 too")
 		b.drain()

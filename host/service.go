@@ -38,6 +38,7 @@ type Service struct {
 	engine        *engine.Engine
 	modules       []*engine.Module
 	mounts        []*engine.Mount
+	closeHTTP     []func()
 	tables        map[*config.Table]*dialect.Table
 	subscriptions []*subscription
 	listener      *listener // nil where nobody listens
@@ -136,10 +137,12 @@ func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.M
 	if h.ByKey {
 		lanes = h.Threads
 	}
+	requests, closeHTTP := outboundOf(h)
+	s.closeHTTP = append(s.closeHTTP, closeHTTP)
 	sub := &subscription{
 		brake:   &brake{log: log, now: s.options.Now},
 		handler: h, table: s.tables[h.Table], store: s.store, form: form, module: module,
-		settings:   engine.Settings{Config: h.Config, Env: environment(h), Mounts: mounts, Log: s.options.Log},
+		settings:   engine.Settings{Config: h.Config, Env: environment(h), Mounts: mounts, HTTP: requests, Log: s.options.Log},
 		log:        log,
 		now:        s.options.Now,
 		queue:      newQueue(lanes),
@@ -304,6 +307,9 @@ func (s *Service) Close() error {
 	}
 	if s.engine != nil {
 		errs = append(errs, s.engine.Close(ctx))
+	}
+	for _, close := range s.closeHTTP {
+		close()
 	}
 	for _, m := range s.mounts {
 		errs = append(errs, m.Close())

@@ -16,11 +16,14 @@ import (
 )
 
 // allowed names the functions with a side effect that a handler may import.
-func allowed(h *config.Handler) []string {
+func allowed(h *config.Handler) (names []string) {
 	if len(h.Allow.DB) > 0 {
-		return []string{"db"}
+		names = append(names, "db")
 	}
-	return nil
+	if len(h.Allow.HTTP) > 0 {
+		names = append(names, "http")
+	}
+	return names
 }
 
 // transactional is the form of a handler whose deliveries have transactions, nil for the others.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 	"github.com/inbox-wasm/inbox-wasm/host/engine"
+	"github.com/inbox-wasm/inbox-wasm/host/outbound"
 )
 
 // environment is what a handler's guests see of the host's: the variables that it allows, where they are set.
@@ -29,4 +30,17 @@ func (c *checker) mounts(h *config.Handler) (mounts []*engine.Mount) {
 		mounts = append(mounts, mount)
 	}
 	return mounts
+}
+
+// outboundOf sends the requests of a handler's guests, nil where it allows none, and what closes it.
+func outboundOf(h *config.Handler) (engine.Requests, func()) {
+	if len(h.Allow.HTTP) == 0 {
+		return nil, func() {}
+	}
+	o := outbound.Options{MaxResponse: h.Limits.HTTPResponse}
+	for _, t := range h.Allow.HTTP {
+		o.Targets = append(o.Targets, outbound.Target{Origin: t.URL, Private: t.Private})
+	}
+	client := outbound.New(o)
+	return client.Do, client.Close
 }

@@ -205,7 +205,6 @@ func TestUnsupported(t *testing.T) {
 		{"[handlers.a]", "limits.publishes = 1", "handlers.a.limits"},
 		{"[handlers.a]", `allow.db = "pool"`, "handlers.a.allow.db"},
 		{"[handlers.a]", `allow.publish = ["dead"]`, "handlers.a.allow.publish"},
-		{"[handlers.a]", `allow.http = ["https://a.example"]`, "handlers.a.allow.http"},
 		{"[handlers.a]", `allow.files = [{ host = "x", guest = "/x", write = true }]`, "handlers.a.allow.files"},
 	} {
 		t.Run(test.key, func(t *testing.T) {

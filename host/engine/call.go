@@ -21,6 +21,7 @@ type call struct {
 	config map[string]string
 	env    [][2]string
 	files  wazero.FSConfig // nil for none
+	http   Requests
 	log    *slog.Logger
 	memory linearMemory
 	out    stream
@@ -76,7 +77,7 @@ func callOf(ctx context.Context) *call {
 }
 
 func newCall(s Settings, limit uint64) *call {
-	c := &call{config: s.Config, env: s.Env, files: mounts(s.Mounts), log: orDiscard(s.Log), memory: linearMemory{limit: limit}}
+	c := &call{config: s.Config, env: s.Env, files: mounts(s.Mounts), http: s.HTTP, log: orDiscard(s.Log), memory: linearMemory{limit: limit}}
 	c.done = make(chan struct{})
 	c.out = stream{call: c, name: "stdout", level: slog.LevelInfo}
 	c.err = stream{call: c, name: "stderr", level: slog.LevelWarn}

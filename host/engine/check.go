@@ -115,7 +115,8 @@ func allowedOnly(allowed []string) func(string, *parsed) error {
 
 // allowRemedy says what to write to allow a function.
 var allowRemedy = map[string]string{
-	"db": `write transactional = true and allow = { db = "tx" } in the handler's section, or build the handler without it`,
+	"http": `write allow = { http = ["https://host"] } in the handler's section, or build the handler without it`,
+	"db":   `write transactional = true and allow = { db = "tx" } in the handler's section, or build the handler without it`,
 }
 
 // foreignRemedy knows the import modules that common toolchains leave behind.

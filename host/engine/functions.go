@@ -36,6 +36,7 @@ var offered = map[string]hostFunction{
 	"now_ms":      nowMS,
 	"random":      random,
 	"db":          db,
+	"http":        httpRequest,
 	"result":      result,
 }
 

@@ -23,6 +23,7 @@ type Settings struct {
 	Config      map[string]string // what the config function answers; not changed while the instance lives
 	Env         [][2]string       // names and values of its environment
 	Mounts      []*Mount          // what it sees of files
+	HTTP        Requests          // sends its requests; nil where its handler allows none
 	Log         *slog.Logger      // takes the guest's lines; nil discards them
 	InitTimeout time.Duration     // for _initialize and inbox_init together; 0 is DefaultInitTimeout
 }

@@ -18,6 +18,7 @@ package inboxtest
 import (
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -36,6 +37,10 @@ type Host struct {
 	// Tx answers the statements of [inbox.Tx] with the result's JSON, or an
 	// [*inbox.SQLError]; args is a JSON array. Without it they are not allowed.
 	Tx func(sql, args string) (result string, err error)
+
+	// HTTP answers the requests of [inbox.Send], or fails with an [*inbox.HTTPError]. Without it they are not
+	// allowed.
+	HTTP func(*inbox.Request) (*inbox.Response, error)
 
 	t      testing.TB
 	config map[string]string
@@ -213,6 +218,43 @@ func (f *fake) DB(conn int32, sql, args string) int32 {
 		f.host.t.Fatalf("inboxtest: describe the error: %v", err)
 	}
 	return failed
+}
+
+func (f *fake) HTTP(request string) int32 {
+	f.answer = nil
+	if f.host.HTTP == nil {
+		return notAllowed
+	}
+	var in struct {
+		Method, URL string
+		Headers     map[string]string
+		Body        string
+		BodyBase64  []byte `json:"body_base64"`
+		TimeoutMS   int64  `json:"timeout_ms"`
+	}
+	if err := json.Unmarshal([]byte(request), &in); err != nil {
+		f.host.t.Fatalf("inboxtest: read the request: %v", err)
+	}
+	r := &inbox.Request{Method: in.Method, URL: in.URL, Headers: in.Headers, Body: in.BodyBase64, Timeout: time.Duration(in.TimeoutMS) * time.Millisecond}
+	if r.Body == nil {
+		r.Body = []byte(in.Body)
+	}
+	var answer any
+	out, err := f.host.HTTP(r)
+	if err == nil {
+		answer = map[string]any{"status": out.Status, "headers": out.Headers, "body_base64": out.Body}
+	} else {
+		failure := &inbox.HTTPError{Message: err.Error()}
+		errors.As(err, &failure)
+		answer = map[string]any{"message": failure.Message, "timeout": failure.Timeout}
+	}
+	if f.answer, err = json.Marshal(answer); err != nil {
+		f.host.t.Fatalf("inboxtest: describe the response: %v", err)
+	}
+	if out == nil {
+		return failed
+	}
+	return int32(len(f.answer))
 }
 
 func (f *fake) Result(buf []byte) int32 {

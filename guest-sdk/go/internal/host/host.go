@@ -67,6 +67,7 @@ type Functions interface {
 	Message(i int32) int32
 	Outcome(code int32) int32
 	DB(conn int32, sql, args string) int32
+	HTTP(request string) int32
 	Result(buf []byte) int32
 }
 

@@ -26,4 +26,5 @@ func Random(buf []byte) int32               { return fake().Random(buf) }
 func Message(i int32) int32                 { return fake().Message(i) }
 func Outcome(code int32) int32              { return fake().Outcome(code) }
 func DB(conn int32, sql, args string) int32 { return fake().DB(conn, sql, args) }
+func HTTP(request string) int32             { return fake().HTTP(request) }
 func Result(buf []byte) int32               { return fake().Result(buf) }

@@ -114,6 +114,12 @@ func random(buf unsafe.Pointer, length uint32) int32
 //go:noescape
 func DB(conn int32, sql, args string) int32
 
+// HTTP sends a request and returns the length of its result.
+//
+//go:wasmimport inbox_v1 http
+//go:noescape
+func HTTP(request string) int32
+
 // Result copies the last result where it fits and returns its length.
 func Result(buf []byte) int32 {
 	return result(unsafe.Pointer(unsafe.SliceData(buf)), uint32(len(buf)))
