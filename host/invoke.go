@@ -48,7 +48,7 @@ func Invoke(ctx context.Context, cfg *config.Config, h *config.Handler, m *engin
 		return nil, fmt.Errorf("the payload of %d bytes is above max_payload, %d bytes: no handler would be given it", len(m.Payload), h.MaxPayload)
 	}
 	began := time.Now()
-	i, err := module.NewInstance(ctx, engine.Settings{Config: h.Config, Env: environment(h), Mounts: mounts, Log: log})
+	i, err := module.NewInstance(ctx, engine.Settings{Config: h.Config, Env: environment(h), Mounts: mounts, Log: log, LogLimit: h.Limits.Log})
 	if err != nil {
 		return nil, err
 	}

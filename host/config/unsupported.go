@@ -20,11 +20,7 @@ var unsupportedHandlers = []unsupported[*Handler]{
 	{"connections", "", func(h *Handler) bool { return h.Connections != 1 }},
 	{"rate_limit", "", func(h *Handler) bool { return h.RateLimit != Rate{} }},
 	{"transaction_role", "", func(h *Handler) bool { return h.TransactionRole != "" }},
-	{"limits", "limits but those of db_result and http_response are ", func(h *Handler) bool {
-		limits := newHandler("", nil).Limits
-		limits.DBResult, limits.HTTPResponse = h.Limits.DBResult, h.Limits.HTTPResponse
-		return h.Limits != limits
-	}},
+	{"limits.publishes", "", func(h *Handler) bool { return h.Limits.Publishes != newHandler("", nil).Limits.Publishes }},
 	{"allow.db", `db = "pool" is `, func(h *Handler) bool { return slices.Contains(h.Allow.DB, "pool") }},
 	{"allow.publish", "", func(h *Handler) bool { return h.Allow.Publish != nil }},
 	{"allow.files", "write is ", func(h *Handler) bool {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -42,6 +43,7 @@ type call struct {
 	result []byte // the last one of a function with a side effect, nil where there is none
 
 	ticks   int64 // of the intervals that the call has spent
+	limit   int64 // of log bytes a message
 	budget  int64 // of log bytes left
 	dropped int64 // log lines over the budget
 
@@ -77,7 +79,7 @@ func callOf(ctx context.Context) *call {
 }
 
 func newCall(s Settings, limit uint64) *call {
-	c := &call{config: s.Config, env: s.Env, files: mounts(s.Mounts), http: s.HTTP, log: orDiscard(s.Log), memory: linearMemory{limit: limit}}
+	c := &call{config: s.Config, env: s.Env, files: mounts(s.Mounts), http: s.HTTP, limit: cmp.Or(s.LogLimit, LogBudget), log: orDiscard(s.Log), memory: linearMemory{limit: limit}}
 	c.done = make(chan struct{})
 	c.out = stream{call: c, name: "stdout", level: slog.LevelInfo}
 	c.err = stream{call: c, name: "stderr", level: slog.LevelWarn}
@@ -96,7 +98,7 @@ func (c *call) restart(m *Message, batch []*Message, n int) {
 	c.batch = batch
 	c.turnTo(m, 0)
 	c.result = nil
-	c.budget, c.dropped = LogBudget*int64(n), 0
+	c.budget, c.dropped = c.limit*int64(n), 0
 }
 
 // turnTo makes m, the i-th message of the call, the current one.

@@ -60,7 +60,6 @@ func memoryLimit(path string, limit int64) (uint64, error) {
 }
 
 func checkImports(path string, p *parsed) error {
-	var unsupported []string
 	for _, i := range p.imports {
 		full := i.module + "." + i.name
 		switch {
@@ -85,17 +84,11 @@ func checkImports(path string, p *parsed) error {
 			return &LoadError{Path: path, What: fmt.Sprintf("imports %s as %s, and it is %s", full, typ, f.Signature()),
 				Remedy: "declare it as the contract does, or build with the SDK of this version"}
 		}
-		if _, offered := offered[i.name]; !offered && !slices.Contains(unsupported, full) {
-			unsupported = append(unsupported, full)
+		if _, offered := offered[i.name]; !offered {
+			return &LoadError{Path: path, What: "imports " + full + ", which is not yet supported", Remedy: "build the handler without it"}
 		}
 	}
-	switch len(unsupported) {
-	case 0:
-		return nil
-	case 1:
-		return &LoadError{Path: path, What: "imports " + unsupported[0] + ", which is not yet supported", Remedy: "build the handler without it"}
-	}
-	return &LoadError{Path: path, What: "imports " + strings.Join(unsupported, ", ") + ", which are not yet supported", Remedy: "build the handler without them"}
+	return nil
 }
 
 // allowedOnly refuses what the handler does not allow, before the guest finds out in the middle of its work.

@@ -217,7 +217,7 @@ func reason(c *call, m api.Memory, args []uint64) int64 {
 // log(level, ptr, len: i32) -> i32
 //
 // Writes one line, cut off after MaxLine bytes and sanitised as a reason is. BadArgument for an unknown
-// level, TooLarge once the message's LogBudget is spent.
+// level, TooLarge once the message's room for lines is spent.
 func logLine(c *call, m api.Memory, args []uint64) int64 {
 	level, ok := slogLevel(args[0])
 	if !ok {

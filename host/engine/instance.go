@@ -25,6 +25,7 @@ type Settings struct {
 	Mounts      []*Mount          // what it sees of files
 	HTTP        Requests          // sends its requests; nil where its handler allows none
 	Log         *slog.Logger      // takes the guest's lines; nil discards them
+	LogLimit    int64             // bytes of log lines a message; 0 is LogBudget
 	InitTimeout time.Duration     // for _initialize and inbox_init together; 0 is DefaultInitTimeout
 }
 

@@ -15,7 +15,7 @@ import (
 const (
 	MaxReason = 4 << 10   // bytes of a reason
 	MaxLine   = 8 << 10   // bytes of a log line
-	LogBudget = 256 << 10 // bytes of log lines a message (a batch shares what its messages have), each counted as 64 more than it is
+	LogBudget = 256 << 10 // bytes of log lines a message, where its settings have no limit (a batch shares what its messages have), each counted as 64 more than it is
 )
 
 const lineCost = 64
