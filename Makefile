@@ -1,4 +1,4 @@
-.PHONY: build check test test-versions matrix
+.PHONY: build check test test-versions matrix bench-meter
 
 # The program itself, as bin/inbox-wasm.
 build:
@@ -19,3 +19,7 @@ test-versions:
 # docs/matrix.md, from the results of the tests; MySQL's are those of test-versions, where it has run.
 matrix:
 	scripts/matrix.sh
+
+# What metering guests costs, beside guests as they are: the table of docs/benchmarks.md.
+bench-meter:
+	scripts/bench-meter.sh

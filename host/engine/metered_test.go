@@ -11,6 +11,7 @@ import (
 // endless are the ways of testdata/endless.wat to run for ever.
 var endless = map[string]string{
 	"l": "tight loop", "c": "tree of calls without a loop", "f": "large fills", "m": "large copies", "t": "table operations",
+	"p": "reads all over the memory",
 	"h": "host functions", "w": "writes to a stream", "s": "sleep",
 }
 
@@ -97,7 +98,7 @@ func TestCase31_InterruptionIsHeard(t *testing.T) {
 // is heard from when it looks up.
 func TestCollectionsDoNotWaitForGuests(t *testing.T) {
 	m := load(t, newEngine(t, Options{}), "endless", wat(t, "endless"), Limits{})
-	for _, face := range []string{"l", "c", "f", "m"} {
+	for _, face := range []string{"l", "c", "f", "m", "p"} {
 		t.Run(endless[face], func(t *testing.T) {
 			i := endlessly(t, m)
 			ctx, cancel := context.WithCancel(t.Context())

@@ -8,6 +8,7 @@ type edit struct {
 	kind       editKind
 	start, end int    // of the instruction in the old code
 	arg        uint32 // of the instruction
+	segment    uint32 // of a memory.init
 	loop       int    // of a loop: its number in order of headers
 }
 
@@ -19,7 +20,7 @@ const (
 	editReturn                   // a return, which is now a branch to the label arg
 	editTailCall                 // a tail call of the function arg
 	editTailJump                 // a tail call through a table
-	editHelper                   // a bulk operation, which is now a call of arg
+	editHelper                   // the bulk operation arg, which is now a call of a function that does it
 	editCharge                   // a bulk operation whose length, shifted right by arg, is charged
 )
 
@@ -202,10 +203,24 @@ func (b *body) blockType(r *reader) {
 	}
 }
 
-// misc notes the bulk operations. Those that cannot be longer than what the module brings, or than its tables,
-// are charged; the others are done in pieces by a function.
+// misc notes the bulk operations. Those that cannot be longer than a piece, or than the module's tables, are
+// charged; the others are done in pieces by a function.
 func (b *body) misc(r *reader, note func(editKind, uint32)) {
 	op := r.u32()
+	if op == miscMemoryInit {
+		segment := r.u32()
+		r.skipLEB(5)
+		switch {
+		case uint64(segment) >= uint64(len(b.module.segments)):
+			fail("there is no data segment %d", segment)
+		case b.module.segments[segment] <= piece:
+			note(editCharge, 4)
+		default:
+			note(editHelper, op)
+			b.edits[len(b.edits)-1].segment = segment
+		}
+		return
+	}
 	r.skipMisc(op)
 	switch op {
 	case miscMemoryCopy, miscMemoryFill:
@@ -213,8 +228,6 @@ func (b *body) misc(r *reader, note func(editKind, uint32)) {
 			fail("there is no memory")
 		}
 		note(editHelper, op)
-	case miscMemoryInit:
-		note(editCharge, 4)
 	case miscTableInit, miscTableCopy, miscTableGrow, miscTableFill:
 		note(editCharge, 1)
 	}
@@ -235,12 +248,20 @@ func (b *body) apply(out, old []byte, e edit) []byte {
 	case editTailJump:
 		return append(b.leave(out), old[e.start:e.end]...)
 	case editHelper:
-		return appendU32(append(out, opCall), b.module.helper(e.arg, func() []byte { return b.module.pieces(e.arg) }))
+		return appendU32(append(out, opCall), b.module.helper(e.arg, e.segment))
 	default: // editCharge
 		out = appendU32(append(out, opLocalTee), b.scratch())
+		// An interval at the most, which filling up makes good: charges that are larger would add up, until the
+		// counter wraps around and asks no more.
+		out = appendU32(append(out, opLocalGet), b.scratch())
+		out = append(appendS(append(out, opI32Const), int64(e.arg)), opI32ShrU)
+		out = appendU32(append(out, opLocalTee), b.scratch())
+		out = appendS(append(out, opI32Const), Interval)
+		out = appendU32(append(out, opLocalGet), b.scratch())
+		out = append(appendS(append(out, opI32Const), Interval), opI32LtU, opSelect)
+		out = appendU32(append(out, opLocalSet), b.scratch())
 		out = b.module.charge(out, b.scratch(), func(out []byte) []byte {
-			out = appendU32(append(out, opLocalGet), b.scratch())
-			return append(appendS(append(out, opI32Const), int64(e.arg)), opI32ShrU)
+			return appendU32(append(out, opLocalGet), b.scratch())
 		})
 		return append(out, old[e.start:e.end]...)
 	}
@@ -249,8 +270,19 @@ func (b *body) apply(out, old []byte, e edit) []byte {
 // spend takes ticks from the counter.
 func (b *body) spend(out []byte, ticks int32) []byte {
 	return b.module.charge(out, b.scratch(), func(out []byte) []byte {
-		return appendS(append(out, opI32Const), int64(min(ticks, Interval)))
+		return appendS(append(out, opI32Const), int64(expected(ticks)))
 	})
+}
+
+// expected is what the code behind a header or an entry is charged for. Of much code in one place, as of Go's
+// functions, which are a loop around the places to resume at, an eighth is taken to run at a time: to charge for all
+// would have the host asked every microsecond.
+func expected(ticks int32) int32 {
+	const whole = 256
+	if ticks > whole {
+		ticks = whole + (ticks-whole)/8
+	}
+	return min(ticks, Interval)
 }
 
 // enter takes the room of a frame, starts the block around the code, and asks the host where there is no room.
@@ -282,7 +314,7 @@ func (b *body) leave(out []byte) []byte {
 
 func (b *body) frame() int64 { return 1 + int64(b.locals)/frameSlots }
 
-// charge takes an amount that fits below 1<<31 from the counter, and asks the host where it is spent. It leaves the
+// charge takes an amount of at most Interval from the counter, and asks the host where it is spent. It leaves the
 // stack as it was.
 func (m *module) charge(out []byte, scratch uint32, amount func([]byte) []byte) []byte {
 	out = appendU32(append(out, opGlobalGet), m.counter())

@@ -3,12 +3,12 @@ package meter
 // piece is how many bytes a bulk operation on the memory handles before the counter is looked at.
 const piece = 64 << 10
 
-// pieces is the body of the function (i32, i32, i32) -> () that does a memory.copy or memory.fill in pieces.
-// Like the instruction it writes nothing where it would leave the memory: it does the whole at once then, which
-// traps.
-func (m *module) pieces(op uint32) []byte {
+// pieces is the body of the function (i32, i32, i32) -> () that does a memory.copy, a memory.fill, or the
+// memory.init of a segment in pieces. Like the instruction it writes nothing where it would leave the memory: it
+// does the whole at once then, which traps.
+func (m *module) pieces(op, segment uint32) []byte {
 	const to, from, length, scratch = 0, 1, 2, 3 // from is the value of a fill
-	f := &assembler{module: m}
+	f := &assembler{module: m, segment: segment}
 	f.out = append(f.out, 1, 1, typeI32) // the scratch
 	whole := func() { f.local(to).local(from).local(length).bulk(op) }
 
@@ -18,8 +18,16 @@ func (m *module) pieces(op uint32) []byte {
 	f.op(opReturn, opEnd)
 
 	f.outside(op, to, length)
-	if op == miscMemoryCopy {
+	switch op {
+	case miscMemoryCopy:
 		f.outside(op, from, length)
+	case miscMemoryInit:
+		// How long the segment is now, which may have been dropped, tells nothing but a memory.init itself: one of
+		// no bytes at the end of the whole.
+		f.local(from).local(length).op(opI32Add).local(from).op(opI32LtU, opIf, blockEmpty)
+		whole()
+		f.op(opUnreachable, opEnd)
+		f.local(to).local(from).local(length).op(opI32Add).i32(0).bulk(op)
 	}
 
 	if op == miscMemoryCopy {
@@ -39,7 +47,7 @@ func (m *module) pieces(op uint32) []byte {
 	f.op(opLoop, blockEmpty)
 	f.local(to).local(from).i32(piece).bulk(op)
 	f.local(to).i32(piece).op(opI32Add).set(to)
-	if op == miscMemoryCopy {
+	if op != miscMemoryFill {
 		f.local(from).i32(piece).op(opI32Add).set(from)
 	}
 	f.local(length).i32(piece).op(opI32Sub).set(length)
@@ -53,8 +61,9 @@ func (m *module) pieces(op uint32) []byte {
 
 // assembler writes instructions.
 type assembler struct {
-	module *module
-	out    []byte
+	module  *module
+	segment uint32 // of a memory.init
+	out     []byte
 }
 
 func (f *assembler) op(bytes ...byte) *assembler {
@@ -77,13 +86,16 @@ func (f *assembler) i32(v int64) *assembler {
 	return f
 }
 
-// bulk is a memory.copy or memory.fill.
+// bulk is a memory.copy, memory.fill or memory.init.
 func (f *assembler) bulk(op uint32) *assembler {
-	f.op(opMisc, byte(op), 0)
-	if op == miscMemoryCopy {
+	f.op(opMisc, byte(op))
+	switch op {
+	case miscMemoryInit:
+		f.out = appendU32(f.out, f.segment)
+	case miscMemoryCopy:
 		f.op(0)
 	}
-	return f
+	return f.op(0)
 }
 
 // outside does the whole at once, which traps, where so many bytes from a place on are not in the memory.

@@ -33,8 +33,9 @@ const (
 	Room    = Module + ".room"
 )
 
-// Interval is how many ticks lie between two calls of Spent: below a millisecond of most code.
-const Interval = 500_000
+// Interval is how many ticks lie between two calls of Spent: some ten microseconds of most code, and still a few
+// milliseconds of code that waits for memory at every turn.
+const Interval = 100_000
 
 // Depth is the room for calls in units of a frame: one for a call and one for each frameSlots of its parameters
 // and locals.

@@ -52,7 +52,8 @@ type module struct {
 	globals         uint32
 	importedGlobals uint32
 	memories        uint32
-	named           bool // there was a name section
+	segments        []uint32 // the length of each of the data
+	named           bool     // there was a name section
 
 	// What is added. A type that is added has its bytes in newTypes.
 	newTypes []string
@@ -61,8 +62,9 @@ type module struct {
 
 // helper is a function that is added behind the module's own.
 type helper struct {
-	op   uint32 // the instruction that it stands for
-	body []byte
+	op      uint32 // the instruction that it stands for
+	segment uint32 // of a memory.init
+	body    []byte
 }
 
 // read takes a module apart. What it keeps are pieces of the bytes given.
@@ -112,6 +114,8 @@ func (m *module) note(s section) {
 		m.memories += r.u32()
 	case sectionGlobal:
 		m.globals += r.u32()
+	case sectionData:
+		m.data(s.content)
 	}
 }
 
@@ -209,14 +213,14 @@ func (m *module) newType(params, results []byte) uint32 {
 	return uint32(len(m.types) + len(m.newTypes) - 1)
 }
 
-// helper is the index of the function that stands for an instruction.
-func (m *module) helper(op uint32, body func() []byte) uint32 {
+// helper is the index of the function that stands for a bulk operation.
+func (m *module) helper(op, segment uint32) uint32 {
 	for i, h := range m.helpers {
-		if h.op == op {
+		if h.op == op && h.segment == segment {
 			return uint32(len(m.functions)+i) + imports
 		}
 	}
-	m.helpers = append(m.helpers, helper{op, body()})
+	m.helpers = append(m.helpers, helper{op, segment, m.pieces(op, segment)})
 	return uint32(len(m.functions)+len(m.helpers)-1) + imports
 }
 
@@ -417,10 +421,11 @@ func (m *module) elements(content []byte) []byte {
 	return out
 }
 
-// data holds the indices in the offsets of the data segments.
+// data holds the indices in the offsets of the data segments, and learns how long they are.
 func (m *module) data(content []byte) []byte {
 	r := &reader{buf: content}
 	n := r.u32()
+	m.segments = m.segments[:0]
 	out := appendU32(make([]byte, 0, len(content)), n)
 	for range n {
 		flags := r.u32()
@@ -434,7 +439,9 @@ func (m *module) data(content []byte) []byte {
 		if flags != 1 {
 			out = m.expression(r, out)
 		}
-		out = appendSized(out, r.bytes(r.u32()))
+		segment := r.bytes(r.u32())
+		m.segments = append(m.segments, uint32(len(segment)))
+		out = appendSized(out, segment)
 	}
 	return out
 }

@@ -17,6 +17,7 @@ const (
 	opCallIndirect       = 0x11
 	opReturnCall         = 0x12
 	opReturnCallIndirect = 0x13
+	opSelect             = 0x1b
 	opSelectTyped        = 0x1c
 	opLocalGet           = 0x20
 	opLocalSet           = 0x21
@@ -29,6 +30,7 @@ const (
 	opF32Const           = 0x43
 	opF64Const           = 0x44
 	opI32LtS             = 0x48
+	opI32LtU             = 0x49
 	opI32GtU             = 0x4b
 	opI32LeU             = 0x4d
 	opI64GtU             = 0x56
@@ -61,7 +63,7 @@ const (
 // skipOperands passes over the immediate operands of an instruction that the rewriting leaves as it is.
 func (r *reader) skipOperands(op byte) {
 	switch {
-	case op == opUnreachable, op == 0x01, op == opElse, op == opEnd, op == opReturn, op == 0x1a, op == 0x1b, op == 0xd1:
+	case op == opUnreachable, op == 0x01, op == opElse, op == opEnd, op == opReturn, op == 0x1a, op == opSelect, op == 0xd1:
 	case op >= 0x45 && op <= 0xc4: // numeric
 	case op == opBr, op == opBrIf, op == 0x25, op == 0x26, op == opRefNull:
 		r.skipLEB(5)
@@ -112,13 +114,13 @@ func (r *reader) skipVector(op uint32) {
 	}
 }
 
-// skipMisc passes over the operands of an instruction behind the prefix 0xfc.
+// skipMisc passes over the operands of an instruction behind the prefix 0xfc, but for memory.init.
 func (r *reader) skipMisc(op uint32) {
 	switch op {
 	case 0, 1, 2, 3, 4, 5, 6, 7: // conversions
 	case 9, 13, miscMemoryFill, miscTableGrow, 16, miscTableFill:
 		r.skipLEB(5)
-	case miscMemoryInit, miscMemoryCopy, miscTableInit, miscTableCopy:
+	case miscMemoryCopy, miscTableInit, miscTableCopy:
 		r.skipLEB(5)
 		r.skipLEB(5)
 	default:

@@ -20,9 +20,10 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/internal/testwasm"
 )
 
-// A copy or fill that is done in pieces leaves the memory as one that is not.
-func TestLargeCopiesAndFills(t *testing.T) {
-	wasm := testwasm.WAT(t, `(module (memory (export "memory") 16)
+// A copy, fill or init that is done in pieces leaves the memory as one that is not.
+func TestLargeCopiesFillsAndInits(t *testing.T) {
+	wasm := testwasm.WAT(t, `(module (memory (export "memory") 16) (data "`+strings.Repeat("0123456789abcdef", 200_000/16)+`")
+		(func (export "init") (param i32 i32 i32) (memory.init 0 (local.get 0) (local.get 1) (local.get 2)))
 		(func (export "copy") (param i32 i32 i32) (memory.copy (local.get 0) (local.get 1) (local.get 2)))
 		(func (export "fill") (param i32 i32 i32) (memory.fill (local.get 0) (local.get 1) (local.get 2))))`)
 	var modules [2]api.Module
@@ -47,8 +48,11 @@ func TestLargeCopiesAndFills(t *testing.T) {
 	}
 	for n := range 3000 {
 		name, args := "copy", []uint64{number(), number(), number()}
-		if random.IntN(4) == 0 {
+		switch random.IntN(4) {
+		case 0:
 			name, args[1] = "fill", uint64(n%256)
+		case 1:
+			name = "init"
 		}
 		var said [2]string
 		for i, m := range modules {
@@ -75,6 +79,27 @@ func TestLargeCopiesAndFills(t *testing.T) {
 					m.Memory().WriteUint32Le(at, i*2654435761+uint32(n))
 				}
 			}
+		}
+	}
+}
+
+// A long operation takes no more from the counter than filling it up gives back: it would wrap around at last, and
+// not ask again for seconds.
+func TestLongTableOperationsKeepAsking(t *testing.T) {
+	wasm := testwasm.WAT(t, `(module (table 4000000 externref)
+		(func (export "long") (table.fill 0 (i32.const 0) (ref.null extern) (i32.const 4000000))))`)
+	w := newWorld(t, true)
+	if err := w.load(wasm, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	m := w.named[""]
+	counter := m.ExportedGlobal(meter.Counter).(api.MutableGlobal)
+	for range 3 {
+		if _, err := m.ExportedFunction("long").Call(w.ctx); err != nil {
+			t.Fatal(err)
+		}
+		if left := int32(uint32(counter.Get())); left < 0 || left > meter.Interval {
+			t.Fatalf("the counter is at %d", left)
 		}
 	}
 }

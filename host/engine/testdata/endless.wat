@@ -10,10 +10,15 @@
     (if (result i64) (i32.eqz (local.get 0))
       (then (i64.const 1))
       (else (i64.add (call $tree (i32.sub (local.get 0) (i32.const 1))) (call $tree (i32.sub (local.get 0) (i32.const 1)))))))
-  (func (export "inbox_handle") (result i32)
+  (func (export "inbox_handle") (result i32) (local $at i32)
     (drop (call $payload (i32.const 0) (i32.const 64)))
     (if (i32.eq (i32.load8_u (i32.const 0)) (i32.const 0x6c)) ;; l: a tight loop
       (then (loop (br 0))))
+    (if (i32.eq (i32.load8_u (i32.const 0)) (i32.const 0x70)) ;; p: reads all over the memory, each after the last
+      (then (loop
+        (local.set $at (i32.add (i32.load (i32.and (local.get $at) (i32.const 0x3fffffc)))
+          (i32.add (i32.mul (local.get $at) (i32.const 1664525)) (i32.const 1013904223))))
+        (br 0))))
     (if (i32.eq (i32.load8_u (i32.const 0)) (i32.const 0x63)) ;; c: a tree of calls
       (then (drop (call $tree (i32.const 60)))))
     (if (i32.eq (i32.load8_u (i32.const 0)) (i32.const 0x66)) ;; f: a large fill, again and again
