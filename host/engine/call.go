@@ -42,7 +42,9 @@ type call struct {
 
 	result []byte // the last one of a function with a side effect, nil where there is none
 
-	ticks   int64 // of the intervals that the call has spent
+	ticks   int64 // that the call has been given, beside what its counter held
+	portion int64 // of ticks, until the guest looks up again
+	looked  time.Time
 	limit   int64 // of log bytes a message
 	budget  int64 // of log bytes left
 	dropped int64 // log lines over the budget

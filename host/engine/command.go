@@ -32,7 +32,7 @@ func (i *Instance) command(ctx context.Context, m *Message) Result {
 	if err := c.begin(ctx, start, m.Timeout); err != nil {
 		return failed(Interrupted, "interrupted before the call", "")
 	}
-	c.ticks = 0
+	c.restartTicks(start)
 	err := i.program(m)
 	cause := c.end()
 	c.flush()

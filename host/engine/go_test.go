@@ -34,14 +34,14 @@ func order(what string) *Message {
 // A Go reactor's memory grew with every call (knqyf263/go-plugin#78).
 func goMemory(t *testing.T, m *Module) {
 	i := instance(t, m, Settings{})
-	waste := order("waste") // 128 MiB in all
+	waste := order("waste") // 3 GiB in all
 	var early int64
-	for n := range 2000 {
+	for n := range 50_000 {
 		r := i.Handle(t.Context(), waste)
 		if r.Failure != None || r.Code != abi.Ack || !r.Reusable {
 			t.Fatalf("call %d: %+v", n, r)
 		}
-		if n == 500 {
+		if n == 1000 {
 			early = r.Memory
 		}
 	}

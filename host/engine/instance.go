@@ -81,12 +81,14 @@ func (m *Module) NewInstance(ctx context.Context, s Settings) (*Instance, error)
 // start runs everything that comes before the first message.
 func (i *Instance) start(ctx context.Context, timeout time.Duration) error {
 	c := i.call
+	began := time.Now()
 	c.reset(nil)
+	c.restartTicks(began)
 	defer c.flush()
 	fail := func(step string, r Result, cause error) error {
 		return &InitError{Path: i.module.info.Path, Step: step, Failure: r.Failure, Reason: r.Reason, err: cause}
 	}
-	if err := c.begin(ctx, time.Now(), timeout); err != nil {
+	if err := c.begin(ctx, began, timeout); err != nil {
 		return fail("start", failed(Interrupted, "interrupted", ""), err)
 	}
 	step, err := i.initialise()
@@ -200,7 +202,7 @@ func (i *Instance) run(ctx context.Context, start time.Time, f api.Function, tim
 	if err := c.begin(ctx, start, timeout); err != nil {
 		return ended{failure: Interrupted, what: "interrupted before the call", reusable: c.Err() == nil, memory: c.memory.size()}
 	}
-	ticks := i.startTicks()
+	ticks := i.startTicks(start)
 	err := i.invoke(f)
 	cause := c.end()
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -26,7 +27,7 @@ var errDeep = errors.New("the calls of the guest go too deep")
 func instantiateMeter(ctx context.Context, r wazero.Runtime) error {
 	builder := r.NewHostModuleBuilder(meter.Module)
 	for name, f := range map[string]api.GoModuleFunc{
-		meter.Spent: func(ctx context.Context, _ api.Module, _ []uint64) { callOf(ctx).spent() },
+		meter.Spent: func(ctx context.Context, m api.Module, _ []uint64) { callOf(ctx).spent(m) },
 		meter.Deep:  func(context.Context, api.Module, []uint64) { panic(errDeep) },
 	} {
 		builder.NewFunctionBuilder().WithGoModuleFunction(f, nil, nil).Export(name)
@@ -35,14 +36,41 @@ func instantiateMeter(ctx context.Context, r wazero.Runtime) error {
 	return err
 }
 
+// Guests are to look up every lookEvery. One whose ticks take longer, because each waits for memory, gets fewer of
+// them at a time, down to fewestTicks.
+const (
+	lookEvery   = 500 * time.Microsecond
+	fewestTicks = 1000
+)
+
 // spent is where a guest that runs looks up. The clock is read, since the timer may wait for the processor that
 // this guest has.
-func (c *call) spent() {
+func (c *call) spent(m api.Module) {
 	c.ticks += meter.Interval
-	if left, bounded := c.left(); bounded && left == 0 {
+	now := time.Now()
+	if !c.deadline.IsZero() && !now.Before(c.deadline) {
 		c.expire()
 	}
 	c.look()
+	c.pace(now)
+	if c.portion < meter.Interval {
+		counter := m.ExportedGlobal(meter.Counter).(api.MutableGlobal)
+		left := int64(int32(uint32(counter.Get())))
+		// Not below zero, where the guest would ask at each step and the counter fall on.
+		taken := max(0, min(left, meter.Interval-c.portion))
+		counter.Set(uint64(uint32(left - taken)))
+		c.ticks -= taken
+	}
+}
+
+// pace says how many ticks the guest gets until it looks up next.
+func (c *call) pace(now time.Time) {
+	if took := now.Sub(c.looked); took > lookEvery {
+		c.portion = max(fewestTicks, int64(float64(c.portion)*float64(lookEvery)/float64(took)))
+	} else {
+		c.portion = min(meter.Interval, 2*c.portion)
+	}
+	c.looked = now
 }
 
 // look ends the guest where its deadline has passed or it was interrupted. wazero does not look itself.
@@ -52,9 +80,12 @@ func (c *call) look() {
 	}
 }
 
+// restartTicks begins to count the ticks of a call.
+func (c *call) restartTicks(start time.Time) { c.ticks, c.looked, c.portion = 0, start, meter.Interval }
+
 // startTicks and ticksSince count the ticks of a call, by the counter of the instance.
-func (i *Instance) startTicks() int32 {
-	i.call.ticks = 0
+func (i *Instance) startTicks(start time.Time) int32 {
+	i.call.restartTicks(start)
 	return int32(uint32(i.counter.Get()))
 }
 
