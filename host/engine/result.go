@@ -40,7 +40,7 @@ type Result struct {
 	Reason  string        // the guest's own, after a failure preceded by its cause; at most MaxReason bytes each
 	Elapsed time.Duration // guest and host functions together
 	Memory  int64         // of the instance, in bytes, after the call
-	Ticks   int64         // what the call has run, of all its messages: about one an instruction
+	Ticks   int64         // what the call has run, of all its messages: about one an instruction (package meter)
 
 	// Reusable is false where the instance must be closed and replaced: after every failure but BadOutcome,
 	// after a growth of memory that the limit refused, and where the deadline or an interruption met the call

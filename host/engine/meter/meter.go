@@ -3,9 +3,9 @@
 // Guest code is not preemptible: nothing ends a loop from outside but the loop itself. So a rewritten module has
 // a private counter. The entry of a function and the header of a loop take from it what they are about to run,
 // in ticks, and call the host when it is spent. A tick is about one instruction, whether its branch is taken or
-// not; a bulk operation also costs its length, and a long one is done in pieces. Calls are counted in their
-// depth, by the size of their frames, so that a recursion without an end is a call of the host too and not an
-// overflow of the host's own stack.
+// not, and eight of them where much code is behind one header; a bulk operation also costs its length, and a long
+// one is done in pieces. Calls are counted in their depth, by the size of their frames, so that a recursion without
+// an end is a call of the host too and not an overflow of the host's own stack.
 //
 // Everything else behaves as before. Function indices shift by the two imports that are added; what is added
 // otherwise comes last. A module that was not valid does not become so, as far as it could use what was added:
