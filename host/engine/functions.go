@@ -115,9 +115,9 @@ func payload(c *call, m api.Memory, args []uint64) int64 {
 // there is no such header, BadArgument for a name that is not UTF-8, Failed where the headers are no JSON
 // object.
 func header(c *call, m api.Memory, args []uint64) int64 {
-	name, ok := view(m, args[0], args[1])
-	if !ok || !utf8.Valid(name) {
-		return int64(abi.BadArgument)
+	name, errno := name(m, args[0], args[1])
+	if errno != 0 {
+		return int64(errno)
 	}
 	value, found, err := c.header(name)
 	if err != nil {
@@ -127,6 +127,24 @@ func header(c *call, m api.Memory, args []uint64) int64 {
 		return int64(abi.Absent)
 	}
 	return give(m, args[2], args[3], value)
+}
+
+// maxName bounds what is looked for: no header and no setting has a longer name, and reading one as large as the
+// memory takes longer than a deadline may be missed by.
+const maxName = 64 << 10
+
+// name reads the name of a header or a setting.
+func name(m api.Memory, ptr, length uint64) ([]byte, abi.Errno) {
+	name, ok := view(m, ptr, length)
+	switch {
+	case !ok:
+		return nil, abi.BadArgument
+	case len(name) > maxName:
+		return nil, abi.Absent
+	case !utf8.Valid(name):
+		return nil, abi.BadArgument
+	}
+	return name, 0
 }
 
 // meta(buf, cap: i32) -> i32
@@ -252,9 +270,9 @@ func logEnabled(c *call, _ api.Memory, args []uint64) int64 {
 // Copies one of the handler's settings and answers its length. Absent where there is none, BadArgument for a
 // key that is not UTF-8.
 func config(c *call, m api.Memory, args []uint64) int64 {
-	key, ok := view(m, args[0], args[1])
-	if !ok || !utf8.Valid(key) {
-		return int64(abi.BadArgument)
+	key, errno := name(m, args[0], args[1])
+	if errno != 0 {
+		return int64(errno)
 	}
 	value, found := c.config[string(key)]
 	if !found {
