@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
 	"github.com/inbox-wasm/inbox-wasm/internal/testdb"
 )
 
@@ -25,6 +26,13 @@ func TestMissingRightsStopTheStart(t *testing.T) {
 		t.Fatalf("%v, want %q", err, want)
 	}
 	b.script(`GRANT UPDATE, DELETE ON jobs TO ` + role(db))
+	b.script(`REVOKE INSERT ON jobs FROM ` + role(db))
+	cfg.Handlers[0].Allow.Publish = []*config.Table{cfg.Table("jobs")}
+	_, err = Open(t.Context(), Options{Config: cfg, Log: b.log.logger()})
+	if want := "handlers.work.allow.publish: the database's user has no right to INSERT on table jobs"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatalf("%v, want %q", err, want)
+	}
+	cfg.Handlers[0].Allow.Publish = nil
 	b.script(`REVOKE INSERT ON dead_jobs FROM ` + role(db))
 	_, err = Open(t.Context(), Options{Config: cfg, Log: b.log.logger()})
 	if want := "no right to INSERT on table dead_jobs"; err == nil || !strings.Contains(err.Error(), want) {

@@ -91,6 +91,7 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 		}
 	}
 	c.rights(ctx, s, h, t, o.DeadTable)
+	c.publishes(ctx, s, h, tables)
 	c.warnIndex(ctx, s, h.Table, t, dialect.Selection{AllGroups: o.AllGroups})
 	c.warnUnnamed(ctx, s, h.Table, t)
 	c.warnCrash(h, form)

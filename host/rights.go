@@ -27,6 +27,16 @@ func (c *checker) rights(ctx context.Context, s store.Store, h *config.Handler, 
 	}
 }
 
+// publishes reports the tables that a handler's guests may publish into and the database's user may not.
+func (c *checker) publishes(ctx context.Context, s store.Store, h *config.Handler, tables map[*config.Table]*dialect.Table) {
+	d, ok := s.Dialect().(dialect.Rights)
+	for _, declared := range h.Allow.Publish {
+		if t := tables[declared]; ok && t != nil {
+			c.lacking(ctx, s, h, "allow.publish", d.Lacks(t, []dialect.Right{dialect.Insert}), t)
+		}
+	}
+}
+
 func (c *checker) lacking(ctx context.Context, s store.Store, h *config.Handler, key string, lacks dialect.Statement, t *dialect.Table) {
 	var rights []string
 	err := s.Query(ctx, &lacks, 0, nil, func(v [][]byte) error {

@@ -142,7 +142,8 @@ func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.M
 	sub := &subscription{
 		brake:   &brake{log: log, now: s.options.Now},
 		handler: h, table: s.tables[h.Table], store: s.store, form: form, module: module,
-		settings:   engine.Settings{Config: h.Config, Env: environment(h), Mounts: mounts, HTTP: requests, Log: s.options.Log, LogLimit: h.Limits.Log},
+		settings: engine.Settings{Config: h.Config, Env: environment(h), Mounts: mounts, HTTP: requests, Publish: s.publications(h),
+			MayPublish: h.Limits.Publishes, Log: s.options.Log, LogLimit: h.Limits.Log},
 		log:        log,
 		now:        s.options.Now,
 		queue:      newQueue(lanes),

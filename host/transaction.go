@@ -23,6 +23,9 @@ func allowed(h *config.Handler) (names []string) {
 	if len(h.Allow.HTTP) > 0 {
 		names = append(names, "http")
 	}
+	if len(h.Allow.Publish) > 0 {
+		names = append(names, "publish")
+	}
 	return names
 }
 

@@ -20,9 +20,8 @@ var unsupportedHandlers = []unsupported[*Handler]{
 	{"connections", "", func(h *Handler) bool { return h.Connections != 1 }},
 	{"rate_limit", "", func(h *Handler) bool { return h.RateLimit != Rate{} }},
 	{"transaction_role", "", func(h *Handler) bool { return h.TransactionRole != "" }},
-	{"limits.publishes", "", func(h *Handler) bool { return h.Limits.Publishes != newHandler("", nil).Limits.Publishes }},
 	{"allow.db", `db = "pool" is `, func(h *Handler) bool { return slices.Contains(h.Allow.DB, "pool") }},
-	{"allow.publish", "", func(h *Handler) bool { return h.Allow.Publish != nil }},
+	{"allow.publish", "publishing from a transactional handler is ", func(h *Handler) bool { return h.Allow.Publish != nil && h.Transactional }},
 	{"allow.files", "write is ", func(h *Handler) bool {
 		return slices.ContainsFunc(h.Allow.Files, func(m Mount) bool { return m.Write })
 	}},

@@ -23,10 +23,14 @@ type call struct {
 	env    [][2]string
 	files  wazero.FSConfig // nil for none
 	http   Requests
-	log    *slog.Logger
-	memory linearMemory
-	out    stream
-	err    stream
+
+	publications Publications
+	mayPublish   int // a message
+	published    int // in this call
+	log          *slog.Logger
+	memory       linearMemory
+	out          stream
+	err          stream
 
 	message *Message // the current one; nil while the instance initialises
 	said    *said    // about the current message
@@ -81,7 +85,7 @@ func callOf(ctx context.Context) *call {
 }
 
 func newCall(s Settings, limit uint64) *call {
-	c := &call{config: s.Config, env: s.Env, files: mounts(s.Mounts), http: s.HTTP, limit: cmp.Or(s.LogLimit, LogBudget), log: orDiscard(s.Log), memory: linearMemory{limit: limit}}
+	c := &call{config: s.Config, env: s.Env, files: mounts(s.Mounts), http: s.HTTP, publications: s.Publish, mayPublish: s.MayPublish, limit: cmp.Or(s.LogLimit, LogBudget), log: orDiscard(s.Log), memory: linearMemory{limit: limit}}
 	c.done = make(chan struct{})
 	c.out = stream{call: c, name: "stdout", level: slog.LevelInfo}
 	c.err = stream{call: c, name: "stderr", level: slog.LevelWarn}
@@ -100,6 +104,7 @@ func (c *call) restart(m *Message, batch []*Message, n int) {
 	c.batch = batch
 	c.turnTo(m, 0)
 	c.result = nil
+	c.published = 0
 	c.budget, c.dropped = c.limit*int64(n), 0
 }
 

@@ -84,9 +84,6 @@ func checkImports(path string, p *parsed) error {
 			return &LoadError{Path: path, What: fmt.Sprintf("imports %s as %s, and it is %s", full, typ, f.Signature()),
 				Remedy: "declare it as the contract does, or build with the SDK of this version"}
 		}
-		if _, offered := offered[i.name]; !offered {
-			return &LoadError{Path: path, What: "imports " + full + ", which is not yet supported", Remedy: "build the handler without it"}
-		}
 	}
 	return nil
 }
@@ -108,8 +105,9 @@ func allowedOnly(allowed []string) func(string, *parsed) error {
 
 // allowRemedy says what to write to allow a function.
 var allowRemedy = map[string]string{
-	"http": `write allow = { http = ["https://host"] } in the handler's section, or build the handler without it`,
-	"db":   `write transactional = true and allow = { db = "tx" } in the handler's section, or build the handler without it`,
+	"publish": `write allow = { publish = ["TABLE"] } in the handler's section, or build the handler without it`,
+	"http":    `write allow = { http = ["https://host"] } in the handler's section, or build the handler without it`,
+	"db":      `write transactional = true and allow = { db = "tx" } in the handler's section, or build the handler without it`,
 }
 
 // foreignRemedy knows the import modules that common toolchains leave behind.

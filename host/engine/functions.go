@@ -36,6 +36,7 @@ var offered = map[string]hostFunction{
 	"now_ms":      nowMS,
 	"random":      random,
 	"db":          db,
+	"publish":     publish,
 	"http":        httpRequest,
 	"result":      result,
 }

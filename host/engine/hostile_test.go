@@ -15,7 +15,7 @@ import (
 var pairs = map[string][]int{
 	"payload": {0}, "meta": {0}, "header": {0, 2}, "config": {0, 2}, "reason": {0}, "log": {1}, "random": {0},
 	"attempt": {}, "deadline_ms": {}, "retry_after": {}, "log_enabled": {}, "now_ms": {},
-	"message": {}, "outcome": {}, "db": {1, 3}, "http": {0}, "result": {0},
+	"message": {}, "outcome": {}, "db": {1, 3}, "http": {0}, "publish": {0, 2}, "result": {0},
 }
 
 // A plugin host trusted its guests' pointers (fluvio#4652).

@@ -74,7 +74,7 @@ func TestRefusals(t *testing.T) {
 		"http and result": {wat: `(module (import "inbox_v1" "http" (func (param i32 i32) (result i32))) (import "inbox_v1" "result" (func (param i32 i32) (result i32))) ` + good + `)`,
 			want: "imports inbox_v1.http, which its handler does not allow: write allow = { http = "},
 		"http and publish": {wat: `(module (import "inbox_v1" "http" (func (param i32 i32) (result i32))) (import "inbox_v1" "publish" (func (param i32 i32 i32 i32) (result i32))) ` + good + `)`,
-			want: "imports inbox_v1.publish, which is not yet supported"},
+			want: "imports inbox_v1.http, which its handler does not allow"},
 		"a slip": {wat: `(module (import "inbox_v1" "pay_load" (func (param i32 i32) (result i32))) ` + good + `)`,
 			want: "imports inbox_v1.pay_load, which this host does not have: did you mean payload?"},
 		"unlike anything": {wat: `(module (import "inbox_v1" "frobnicate_widget" (func)) ` + good + `)`,

@@ -63,7 +63,7 @@ func probeModule() (source string, names []string) {
 func newProbe(t testing.TB, s Settings) *probe {
 	t.Helper()
 	source, names := probeModule()
-	m := load(t, newEngine(t, Options{}), "probe", testwasm.WAT(t, source), Limits{Allowed: []string{"db", "http"}})
+	m := load(t, newEngine(t, Options{}), "probe", testwasm.WAT(t, source), Limits{Allowed: []string{"db", "http", "publish"}})
 	return &probe{t: t, instance: instance(t, m, s), names: names, message: &Message{Statements: echo}}
 }
 

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -187,14 +188,14 @@ func (f *enqueueFlags) message(cfg *config.Config, t *config.Table) (forms.Messa
 		return m, err
 	}
 	if t.Group != "" && m.Group == "" && !f.envelope {
-		group, err := onlyGroup(cfg, t)
-		if err != nil {
-			return m, err
+		group, handlers := host.OnlyGroup(cfg, t)
+		if group == "" {
+			return m, usage("%d handlers read a group of table %s; name the group with --group", handlers, t.Key)
 		}
 		m.Group = group
 	} else if t.Group != "" && m.Group == "" {
 		// Each envelope may name its own; this is for those that do not.
-		m.Group, _ = onlyGroup(cfg, t)
+		m.Group, _ = host.OnlyGroup(cfg, t)
 	}
 	return m, nil
 }
@@ -215,18 +216,22 @@ func headersOf(list []string) ([]byte, error) {
 	return json.Marshal(headers)
 }
 
-// onlyGroup is the group of the table's only handler.
-func onlyGroup(cfg *config.Config, t *config.Table) (string, error) {
-	var groups []string
-	for _, h := range cfg.Handlers {
-		if h.Table == t && h.Group != config.EveryGroup {
-			groups = append(groups, h.Group)
-		}
+// payloadLine reads a line that is the payload itself.
+func payloadLine(line []byte, _ *config.Table, m forms.Message) (forms.Message, error) {
+	if !json.Valid(line) {
+		return m, errors.New("it is not valid JSON; use --file for other payloads")
 	}
-	if len(groups) != 1 {
-		return "", usage("%d handlers read a group of table %s; name the group with --group", len(groups), t.Key)
+	m.Payload = bytes.Clone(line)
+	return m, nil
+}
+
+// envelopeLine reads a line that is a message.
+func envelopeLine(line []byte, t *config.Table, m forms.Message) (forms.Message, error) {
+	m, err := host.ParseMessage(line, t, m)
+	if errors.Is(err, host.ErrNoGroup) {
+		err = fmt.Errorf("%w; add it, or give --group", err)
 	}
-	return groups[0], nil
+	return m, err
 }
 
 // messages reads the rows to be written.

@@ -42,6 +42,9 @@ type Host struct {
 	// allowed.
 	HTTP func(*inbox.Request) (*inbox.Response, error)
 
+	// Publish takes what [inbox.Publish] writes, as the JSON that the host gets. Without it that is not allowed.
+	Publish func(table, message string) error
+
 	t      testing.TB
 	config map[string]string
 	fake   *fake
@@ -255,6 +258,21 @@ func (f *fake) HTTP(request string) int32 {
 		return failed
 	}
 	return int32(len(f.answer))
+}
+
+func (f *fake) Publish(table, message string) int32 {
+	f.answer = nil
+	if f.host.Publish == nil {
+		return notAllowed
+	}
+	err := f.host.Publish(table, message)
+	if err == nil {
+		return 0
+	}
+	if f.answer, err = json.Marshal(map[string]string{"message": err.Error()}); err != nil {
+		f.host.t.Fatalf("inboxtest: describe the error: %v", err)
+	}
+	return failed
 }
 
 func (f *fake) Result(buf []byte) int32 {

@@ -68,6 +68,7 @@ type Functions interface {
 	Outcome(code int32) int32
 	DB(conn int32, sql, args string) int32
 	HTTP(request string) int32
+	Publish(table, message string) int32
 	Result(buf []byte) int32
 }
 

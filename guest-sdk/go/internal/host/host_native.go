@@ -27,4 +27,5 @@ func Message(i int32) int32                 { return fake().Message(i) }
 func Outcome(code int32) int32              { return fake().Outcome(code) }
 func DB(conn int32, sql, args string) int32 { return fake().DB(conn, sql, args) }
 func HTTP(request string) int32             { return fake().HTTP(request) }
+func Publish(table, message string) int32   { return fake().Publish(table, message) }
 func Result(buf []byte) int32               { return fake().Result(buf) }

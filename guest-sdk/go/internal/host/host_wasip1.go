@@ -120,6 +120,12 @@ func DB(conn int32, sql, args string) int32
 //go:noescape
 func HTTP(request string) int32
 
+// Publish writes a row into a table.
+//
+//go:wasmimport inbox_v1 publish
+//go:noescape
+func Publish(table, message string) int32
+
 // Result copies the last result where it fits and returns its length.
 func Result(buf []byte) int32 {
 	return result(unsafe.Pointer(unsafe.SliceData(buf)), uint32(len(buf)))

@@ -1,4 +1,4 @@
-package command
+package host
 
 import (
 	"strings"
@@ -11,11 +11,11 @@ import (
 // A message may be a row. Its group is the one that the row names, where the table has groups.
 func TestEnvelopeOfARow(t *testing.T) {
 	things := &config.Table{Key: "things", Group: "queue"}
-	m, err := envelopeLine([]byte(`{"row":{"id":9007199254740993,"queue":"own","note":null}}`), things, forms.Message{Group: "default"})
+	m, err := ParseMessage([]byte(`{"row":{"id":9007199254740993,"queue":"own","note":null}}`), things, forms.Message{Group: "default"})
 	if err != nil || m.Payload != nil || m.Group != "own" || len(m.Row) != 3 || string(m.Row["id"]) != "9007199254740993" {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if m, err = envelopeLine([]byte(`{"row":{"note":"x"},"group":"g"}`), things, forms.Message{}); err != nil || m.Group != "g" {
+	if m, err = ParseMessage([]byte(`{"row":{"note":"x"},"group":"g"}`), things, forms.Message{}); err != nil || m.Group != "g" {
 		t.Errorf("%+v, %v", m, err)
 	}
 	for line, want := range map[string]string{
@@ -24,7 +24,7 @@ func TestEnvelopeOfARow(t *testing.T) {
 		`{"row":[1]}`:                        "it is no message",
 		`{"row":{"note":"x"},"payload":"x"}`: `either "payload" or "payload_base64" or "row"`,
 	} {
-		if _, err := envelopeLine([]byte(line), things, forms.Message{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseMessage([]byte(line), things, forms.Message{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", line, err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package command
+package host
 
 import (
 	"bytes"
@@ -10,11 +10,24 @@ import (
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/forms"
-	"github.com/inbox-wasm/inbox-wasm/host"
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 )
 
-// envelope is a message as a line of JSON.
+// OnlyGroup is the group of a table's only handler, and how many there are.
+func OnlyGroup(cfg *config.Config, t *config.Table) (group string, handlers int) {
+	for _, h := range cfg.Handlers {
+		if h.Table == t && h.Group != config.EveryGroup {
+			group = h.Group
+			handlers++
+		}
+	}
+	if handlers != 1 {
+		group = ""
+	}
+	return group, handlers
+}
+
+// envelope is a message as JSON.
 type envelope struct {
 	Payload       *string                    `json:"payload"`
 	PayloadBase64 *[]byte                    `json:"payload_base64"`
@@ -26,17 +39,12 @@ type envelope struct {
 	PartitionKey  *string                    `json:"partition_key"`
 }
 
-// payloadLine reads a line that is the payload itself.
-func payloadLine(line []byte, _ *config.Table, m forms.Message) (forms.Message, error) {
-	if !json.Valid(line) {
-		return m, errors.New("it is not valid JSON; use --file for other payloads")
-	}
-	m.Payload = bytes.Clone(line)
-	return m, nil
-}
+// ErrNoGroup is the error of a message for a table with groups that names none.
+var ErrNoGroup = errors.New(`it names no "group", and the table is not read by one handler alone`)
 
-// envelopeLine reads a line that is a message. What it does not say is as in m.
-func envelopeLine(line []byte, t *config.Table, m forms.Message) (forms.Message, error) {
+// ParseMessage reads a message in the form that guests publish and `enqueue --envelope` takes, strictly. What it does
+// not say is as in m.
+func ParseMessage(line []byte, t *config.Table, m forms.Message) (forms.Message, error) {
 	var e envelope
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
@@ -81,7 +89,7 @@ func envelopeLine(line []byte, t *config.Table, m forms.Message) (forms.Message,
 		m.PartitionKey = e.PartitionKey
 	}
 	if t.Group != "" && m.Group == "" {
-		return m, errors.New(`it names no "group", and the table is not read by one handler alone; add it, or give --group`)
+		return m, ErrNoGroup
 	}
 	return m, nil
 }
@@ -111,7 +119,7 @@ func (e *envelope) check(t *config.Table) error {
 		{"priority", e.Priority != nil, dialect.Priority},
 		{"partition_key", e.PartitionKey != nil, dialect.PartitionKey},
 	} {
-		if value.given && !host.Declared(t).Has(value.role) {
+		if value.given && !Declared(t).Has(value.role) {
 			return fmt.Errorf("%q needs a column that plays %s, and [tables.%s] names none", value.key, value.role, t.Key)
 		}
 	}
