@@ -207,22 +207,69 @@ func (w *Writer) insert(ctx context.Context, tx store.Tx, s shape, messages []Me
 	}
 	rows := make([][]any, len(messages))
 	for i := range messages {
-		m := &messages[i]
-		values := make([]any, 0, len(s.roles)+len(s.columns))
-		for _, r := range s.roles {
-			values = append(values, w.value(m, r))
+		var err error
+		if rows[i], err = w.values(s, &messages[i]); err != nil {
+			return err
 		}
-		for _, column := range s.columns {
-			v, err := w.rows.value(column, m.Row[w.table.Columns[column].Name])
-			if err != nil {
-				return err
-			}
-			values = append(values, v)
-		}
-		rows[i] = values
 	}
 	return tx.ExecEach(ctx, statement, rows)
 }
+
+// values are what a message of a shape binds.
+func (w *Writer) values(s shape, m *Message) ([]any, error) {
+	values := make([]any, 0, len(s.roles)+len(s.columns))
+	for _, r := range s.roles {
+		values = append(values, w.value(m, r))
+	}
+	for _, column := range s.columns {
+		v, err := w.rows.value(column, m.Row[w.table.Columns[column].Name])
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+// WriteIn inserts a message in the transaction of a delivery, as a statement of its guest: it is there with the ack
+// alone.
+func (w *Writer) WriteIn(ctx context.Context, form Transactional, d *Delivery, m *Message) error {
+	s, err := w.shape(m)
+	if err != nil {
+		return fmt.Errorf("write into %s: %w", w.table, err)
+	}
+	values, err := w.values(s, m)
+	if err != nil {
+		return fmt.Errorf("write into %s: %w", w.table, err)
+	}
+	for i, v := range values {
+		if b, ok := v.([]byte); ok {
+			values[i] = map[string][]byte{"base64": b}
+		}
+	}
+	run := func(sql string, values ...any) error {
+		args, err := json.Marshal(values)
+		if err != nil {
+			return err
+		}
+		_, err = form.Run(ctx, d, sql, args, maxWritten)
+		return err
+	}
+	statement := w.statement(s)
+	if err := run(statement.SQL, values...); err != nil {
+		return fmt.Errorf("write into %s: %w", w.table, err)
+	}
+	if w.notify == nil {
+		return nil
+	}
+	if err := run(w.notify.SQL, m.Group); err != nil {
+		return fmt.Errorf("announce a row of %s: %w", w.table, err)
+	}
+	return nil
+}
+
+// maxWritten is more than the answer to an insert has, in bytes.
+const maxWritten = 4 << 10
 
 func (w *Writer) statement(s shape) dialect.Statement {
 	if s.columns == nil {

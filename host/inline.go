@@ -49,7 +49,7 @@ func newInline(s *subscription, form forms.Connected) *inline {
 	retry.InitialInterval = 100 * time.Millisecond
 	retry.MaxInterval = 10 * time.Second
 	return &inline{
-		sub: s, form: form, gate: newGate(s.pause, s.wake, s.stopping), ledger: ledger{s.log, &s.counters, s.brake},
+		sub: s, form: form, gate: newGate(s.pause, s.wake, s.stopping), ledger: s.newLedger(),
 		batches: map[*batch]struct{}{}, retry: retry,
 	}
 }

@@ -12,6 +12,16 @@ type ledger struct {
 	log      *slog.Logger
 	counters *counters
 	brake    *brake
+	// committed is told what a delivery has published in its transaction; nil where handlers publish nothing.
+	committed func([]publication)
+}
+
+func (s *subscription) newLedger() ledger {
+	l := ledger{log: s.log, counters: &s.counters, brake: s.brake}
+	if s.publisher != nil {
+		l.committed = s.publisher.committed
+	}
+	return l
 }
 
 // levels says how loud each outcome is.
@@ -23,6 +33,9 @@ var levels = [outcomeCount]slog.Level{
 // done records a settlement that took effect.
 func (l *ledger) done(ctx context.Context, v *verdict) {
 	l.counters.outcomes[v.outcome].Add(1)
+	if v.outcome == acked && len(v.task.published) > 0 {
+		l.committed(v.task.published)
+	}
 	if v.outcome != released && v.outcome != interrupted {
 		l.brake.release() // what goes back unhandled shows nothing about what handlers come to
 	}

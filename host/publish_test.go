@@ -54,3 +54,25 @@ func TestPublishingIsGrantedAndLimited(t *testing.T) {
 		})
 	}
 }
+
+// In a transactional handler a row is published by the ack, and by nothing else.
+func TestPublishingInTheTransaction(t *testing.T) {
+	eachTransactional(t, func(t *testing.T, db testdb.Database, tables string) {
+		tables += "[tables.plain]\nid = \"id\"\nlocked_until = \"locked_until\"\npayload = \"payload\"\n"
+		sink := strings.Replace(handler(t, "sink", "plain", ""), `"20ms"`, `"1h"`, 1)
+		b := open(t, db, tables+publishing(t, "transactional = true\nallow.publish = [\"plain\"]\nbackoff = { initial = \"1h\", max = \"1h\" }")+sink)
+		stop := b.start()
+		eventually(t, "both have looked for rows", func() bool {
+			return b.subscriptions[0].emptyClaims.Load() > 0 && b.subscriptions[1].emptyClaims.Load() > 0
+		})
+		b.enqueue("jobs", "work", `{"payload":"ok"}`, `{"payload":"t"}`, `{"payload_base64":"b2s="}`, `{"payload":"t"}`)
+		eventually(t, "the rows are handled", func() bool {
+			return b.counts("sink") == Counts{Acked: 2} && b.counts("work") == Counts{Acked: 2, Delayed: 2}
+		})
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "rows", b.rows("plain", "id"), "")
+		b.idle(db)
+	})
+}

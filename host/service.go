@@ -142,7 +142,7 @@ func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.M
 	sub := &subscription{
 		brake:   &brake{log: log, now: s.options.Now},
 		handler: h, table: s.tables[h.Table], store: s.store, form: form, module: module,
-		settings: engine.Settings{Config: h.Config, Env: environment(h), Mounts: mounts, HTTP: requests, Publish: s.publications(h),
+		settings: engine.Settings{Config: h.Config, Env: environment(h), Mounts: mounts, HTTP: requests,
 			MayPublish: h.Limits.Publishes, Log: s.options.Log, LogLimit: h.Limits.Log},
 		log:        log,
 		now:        s.options.Now,
@@ -152,6 +152,7 @@ func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.M
 		untilEmpty: s.options.UntilEmpty,
 	}
 	sub.queue.batch = h.Batch
+	sub.publisher = newPublisher(s, h)
 	var warned sync.Once
 	sub.policy = policy{handler: h, now: s.options.Now, warnNoDelay: func() {
 		warned.Do(func() {
@@ -159,7 +160,7 @@ func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.M
 		})
 	}}
 	sub.settler = &settler{
-		ledger: ledger{log, &sub.counters, sub.brake}, form: form, now: s.options.Now, tick: sub.compareClocks,
+		ledger: sub.newLedger(), form: form, now: s.options.Now, tick: sub.compareClocks,
 		arrived: make(chan struct{}, 1), answered: make(chan struct{}, 1),
 	}
 	// Where each key has its thread, one claimer hands every row to the thread that it belongs to.
@@ -255,19 +256,30 @@ func (s *Service) Enqueue(ctx context.Context, tableKey string, messages []forms
 	if declared == nil {
 		return fmt.Errorf("no table %q is declared", tableKey)
 	}
+	if err := s.writer(declared).Write(ctx, messages); err != nil {
+		return err
+	}
+	for i := range messages {
+		s.wakeReaders(declared, messages[i].Group)
+	}
+	return nil
+}
+
+func (s *Service) writer(declared *config.Table) *forms.Writer {
 	w := forms.NewWriter(s.store, s.tables[declared], s.options.Now)
 	if Listened(s.options.Config, declared) {
 		w.Announce()
 	}
-	if err := w.Write(ctx, messages); err != nil {
-		return err
-	}
+	return w
+}
+
+// wakeReaders has the subscriptions that read a group of a table look at it.
+func (s *Service) wakeReaders(declared *config.Table, group string) {
 	for _, sub := range s.subscriptions {
-		if sub.handler.Table == declared && slices.ContainsFunc(messages, func(m forms.Message) bool { return sub.reads(m.Group) }) {
+		if sub.handler.Table == declared && sub.reads(group) {
 			signal(sub.wake)
 		}
 	}
-	return nil
 }
 
 // Listened reports whether a handler of the table listens for its rows, so that whoever writes them

@@ -18,15 +18,16 @@ import (
 
 // subscription is one handler at work on its rows.
 type subscription struct {
-	handler  *config.Handler
-	table    *dialect.Table
-	store    store.Store
-	form     forms.Form
-	module   *engine.Module
-	settings engine.Settings
-	policy   policy
-	log      *slog.Logger
-	now      func() time.Time
+	handler   *config.Handler
+	table     *dialect.Table
+	store     store.Store
+	form      forms.Form
+	module    *engine.Module
+	publisher *publisher // nil where the handler allows no publishing
+	settings  engine.Settings
+	policy    policy
+	log       *slog.Logger
+	now       func() time.Time
 
 	// inline runs the subscription where its form holds rows by connections; nil for the others.
 	inline *inline

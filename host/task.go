@@ -26,6 +26,8 @@ type task struct {
 	// asked says that the guest has run a statement about the row, and connected that this has taken one of
 	// the connections for deliveries.
 	asked, connected bool
+	// published are the rows that the guest has written in its transaction, whose readers are woken when it commits.
+	published []publication
 	// permit is given back when the row is settled: its hold has a connection. It is nil where it has none.
 	permit chan struct{}
 	// lost is set by the settler when an extension found the row taken.

@@ -191,6 +191,7 @@ func (t *thread) call(ctx context.Context, tasks []*task) {
 	for i, task := range tasks {
 		fill(messages[i], h, task.delivery)
 		messages[i].Statements = t.sub.statements(task)
+		messages[i].Publish = t.sub.publications(task)
 	}
 	t.results = t.results[:0]
 	if h.Batch > 1 {
@@ -199,7 +200,7 @@ func (t *thread) call(ctx context.Context, tasks []*task) {
 		t.results = append(t.results, t.instance.Handle(ctx, messages[0]))
 	}
 	for _, m := range messages {
-		m.Headers, m.Payload, m.Statements = nil, nil, nil // free to go while the thread is idle
+		m.Headers, m.Payload, m.Statements, m.Publish = nil, nil, nil, nil // free to go while the thread is idle
 	}
 	t.handled += len(tasks)
 	worn := h.Instance == "fresh" || h.RecycleAfter > 0 && t.handled >= h.RecycleAfter ||

@@ -28,8 +28,9 @@ type PublishError struct {
 
 func (e *PublishError) Error() string { return "publish: " + e.Message }
 
-// Publish writes a row into a table of inbox.toml and wakes its handlers. The row is there whatever becomes of the
-// message that is being handled: a message that is delivered again publishes again.
+// Publish writes a row into a table of inbox.toml and wakes its handlers. In a transactional handler the row is
+// committed by the ack, and is not there after any other end. In another one it is there whatever becomes of the
+// message that is being handled: one that is delivered again publishes again.
 func Publish(table string, p *Publication) error {
 	in := struct {
 		Payload       *string           `json:"payload,omitempty"`

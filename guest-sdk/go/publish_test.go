@@ -32,13 +32,13 @@ func TestPublishOnTheRealHost(t *testing.T) {
 		got = append(got, table+" "+string(message))
 		return nil, 0
 	}
-	instance, err := module.NewInstance(t.Context(), engine.Settings{Publish: publications, MayPublish: 1})
+	instance, err := module.NewInstance(t.Context(), engine.Settings{MayPublish: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer instance.Close(context.Background())
 	for table, want := range map[string]string{"mails": "<nil>", "away": "publish: the database is away"} {
-		r := instance.Handle(t.Context(), &engine.Message{ID: []byte("7"), Payload: []byte("hi"), Headers: []byte(`{"publish":"` + table + `"}`)})
+		r := instance.Handle(t.Context(), &engine.Message{ID: []byte("7"), Payload: []byte("hi"), Headers: []byte(`{"publish":"` + table + `"}`), Publish: publications})
 		if r.Reason != want {
 			t.Errorf("%s: %+v", table, r)
 		}

@@ -203,7 +203,6 @@ func TestUnsupported(t *testing.T) {
 		{"[handlers.a]", `rate_limit = "1/s"`, "handlers.a.rate_limit"},
 		{"[handlers.a]", `transaction_role = "x"`, "handlers.a.transaction_role"},
 		{"[handlers.a]", `allow.db = "pool"`, "handlers.a.allow.db"},
-		{"[handlers.a]", "transactional = true\nallow.publish = [\"dead\"]", "handlers.a.allow.publish"},
 		{"[handlers.a]", `allow.files = [{ host = "x", guest = "/x", write = true }]`, "handlers.a.allow.files"},
 	} {
 		t.Run(test.key, func(t *testing.T) {

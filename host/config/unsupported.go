@@ -21,7 +21,6 @@ var unsupportedHandlers = []unsupported[*Handler]{
 	{"rate_limit", "", func(h *Handler) bool { return h.RateLimit != Rate{} }},
 	{"transaction_role", "", func(h *Handler) bool { return h.TransactionRole != "" }},
 	{"allow.db", `db = "pool" is `, func(h *Handler) bool { return slices.Contains(h.Allow.DB, "pool") }},
-	{"allow.publish", "publishing from a transactional handler is ", func(h *Handler) bool { return h.Allow.Publish != nil && h.Transactional }},
 	{"allow.files", "write is ", func(h *Handler) bool {
 		return slices.ContainsFunc(h.Allow.Files, func(m Mount) bool { return m.Write })
 	}},

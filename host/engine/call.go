@@ -24,13 +24,12 @@ type call struct {
 	files  wazero.FSConfig // nil for none
 	http   Requests
 
-	publications Publications
-	mayPublish   int // a message
-	published    int // in this call
-	log          *slog.Logger
-	memory       linearMemory
-	out          stream
-	err          stream
+	mayPublish int // rows a message
+	published  int // in this call
+	log        *slog.Logger
+	memory     linearMemory
+	out        stream
+	err        stream
 
 	message *Message // the current one; nil while the instance initialises
 	said    *said    // about the current message
@@ -85,7 +84,7 @@ func callOf(ctx context.Context) *call {
 }
 
 func newCall(s Settings, limit uint64) *call {
-	c := &call{config: s.Config, env: s.Env, files: mounts(s.Mounts), http: s.HTTP, publications: s.Publish, mayPublish: s.MayPublish, limit: cmp.Or(s.LogLimit, LogBudget), log: orDiscard(s.Log), memory: linearMemory{limit: limit}}
+	c := &call{config: s.Config, env: s.Env, files: mounts(s.Mounts), http: s.HTTP, mayPublish: s.MayPublish, limit: cmp.Or(s.LogLimit, LogBudget), log: orDiscard(s.Log), memory: linearMemory{limit: limit}}
 	c.done = make(chan struct{})
 	c.out = stream{call: c, name: "stdout", level: slog.LevelInfo}
 	c.err = stream{call: c, name: "stderr", level: slog.LevelWarn}

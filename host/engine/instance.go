@@ -24,7 +24,6 @@ type Settings struct {
 	Env         [][2]string       // names and values of its environment
 	Mounts      []*Mount          // what it sees of files
 	HTTP        Requests          // sends its requests; nil where its handler allows none
-	Publish     Publications      // writes its rows; nil where its handler allows none
 	MayPublish  int               // how many rows a message may publish
 	Log         *slog.Logger      // takes the guest's lines; nil discards them
 	LogLimit    int64             // bytes of log lines a message; 0 is LogBudget

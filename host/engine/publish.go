@@ -25,7 +25,7 @@ func publish(c *call, m api.Memory, args []uint64) int64 {
 	switch {
 	case !ok || errno == abi.BadArgument || !utf8.Valid(text):
 		return int64(abi.BadArgument)
-	case c.publications == nil || errno != 0:
+	case c.message.Publish == nil || errno != 0:
 		return int64(abi.NotAllowed)
 	case c.published >= c.mayPublish*len(c.spoken):
 		return int64(abi.TooLarge)
@@ -33,6 +33,6 @@ func publish(c *call, m api.Memory, args []uint64) int64 {
 	c.published++
 	ctx, cancel := context.WithCancel(c)
 	defer cancel()
-	c.result, errno = c.publications(ctx, string(table), append([]byte(nil), text...))
+	c.result, errno = c.message.Publish(ctx, string(table), append([]byte(nil), text...))
 	return int64(errno)
 }
