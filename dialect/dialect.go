@@ -76,6 +76,9 @@ type Selection struct {
 	// BelowCap leaves out the rows on their last attempt: a claim that runs ahead of the free
 	// threads must not spend it.
 	BelowCap bool
+	// Indexed says that the table has the claim order's index. Without it a claim in the order of the primary key
+	// is best off with that key.
+	Indexed bool
 	// LeftOut is how many rows are left out by their keys: those that this process has given back and
 	// that no column hides for a while.
 	LeftOut int

@@ -61,6 +61,8 @@ type Options struct {
 	// Rest is how long this process leaves a FIFO group alone whose head was given back at once: the
 	// head keeps its place, and would be claimed again and again.
 	Rest time.Duration
+	// Indexed says that the table has the index of the claim order: see [MissingIndex].
+	Indexed bool
 	// Lock and Unlock are a user's own statements in the place of the dialect's, both or neither, for
 	// the advisory lock form; Sessions is how many of them may hold such a lock at a time.
 	Lock, Unlock string
@@ -72,7 +74,7 @@ type Options struct {
 }
 
 func (o *Options) selection() dialect.Selection {
-	return dialect.Selection{AllGroups: o.AllGroups, Except: len(o.Except)}
+	return dialect.Selection{AllGroups: o.AllGroups, Except: len(o.Except), Indexed: o.Indexed}
 }
 
 // source is the rows of one subscription: what every form has.

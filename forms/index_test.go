@@ -135,3 +135,22 @@ func TestIndexOfNullableColumnsCanBeCreated(t *testing.T) {
 		}
 	})
 }
+
+// Without the claim order's index a claim locks what it takes and no more of the group, where the order is that of
+// the primary key: others go on beside it.
+func TestClaimWithoutItsIndexLeavesTheOthersRows(t *testing.T) {
+	eachRowLock(t, func(t *testing.T, s store.Store) {
+		table := &dialect.Table{Name: "jobs", ID: []string{"id"}, Roles: roles(dialect.Group, dialect.Payload)}
+		script(t, s, s.Dialect().Schema(table).Table)
+		describe(t, s, table)
+		fill(t, s, table, 100)
+		one, two := rowLock(t, s, table), rowLock(t, s, table)
+		first := claim(t, one, 1)
+		second := claim(t, two, 1)
+		if len(first) != 1 || len(second) != 1 {
+			t.Errorf("claimed %d and %d rows, want one each", len(first), len(second))
+		}
+		giveBack(t, one, first)
+		giveBack(t, two, second)
+	})
+}

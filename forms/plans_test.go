@@ -162,7 +162,7 @@ func planned(t *testing.T, s store.Store, table *dialect.Table) func(*forms.Opti
 	t.Helper()
 	target := &dialect.Table{Name: "dead_letters", ID: table.ID, Key: table.Key, Roles: table.Roles}
 	describe(t, s, target)
-	return func(o *forms.Options) { o.MaxAttempts, o.DeadTable, o.Now = 5, target, time.Now }
+	return func(o *forms.Options) { o.MaxAttempts, o.DeadTable, o.Now, o.Indexed = 5, target, time.Now, true }
 }
 
 // ofEveryGroup has a FIFO subscription serve every group.

@@ -78,6 +78,8 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 			}
 		}
 	}
+	index, indexErr := forms.MissingIndex(ctx, s, t, dialect.Selection{AllGroups: o.AllGroups})
+	o.Indexed = index == "" && indexErr == nil
 	form, err := forms.New(s, o)
 	if err != nil {
 		c.table(h.Table, "", err.Error(), "choose a form that the database has")
@@ -92,7 +94,7 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 	}
 	c.rights(ctx, s, h, t, o.DeadTable)
 	c.publishes(ctx, s, h, tables)
-	c.warnIndex(ctx, s, h.Table, t, dialect.Selection{AllGroups: o.AllGroups})
+	c.warnIndex(h.Table, t, index, indexErr)
 	c.warnUnnamed(ctx, s, h.Table, t)
 	c.warnCrash(h, form)
 	return form
@@ -113,9 +115,8 @@ func (c *checker) warnUnnamed(ctx context.Context, s store.Store, declared *conf
 	c.warn(w)
 }
 
-// warnIndex warns of a table without an index in the claim order of a selection, once for each.
-func (c *checker) warnIndex(ctx context.Context, s store.Store, declared *config.Table, t *dialect.Table, of dialect.Selection) {
-	create, err := forms.MissingIndex(ctx, s, t, of)
+// warnIndex warns of a table without an index in a claim order, which create would create, once for each.
+func (c *checker) warnIndex(declared *config.Table, t *dialect.Table, create string, err error) {
 	w := config.Problem{File: c.config.Path, Line: declared.Line, Key: path("tables", declared.Key, "")}
 	switch {
 	case err != nil:

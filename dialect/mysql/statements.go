@@ -197,11 +197,11 @@ func (d Dialect) RowLockClaim(t *dialect.Table, s dialect.Selection) dialect.Sta
 }
 
 // offKey keeps a claim in the order of the primary key from walking that key: the rows of other groups and the
-// processed ones that lie in front would be read, and locked, by each claim. The claim order's index has the
-// same order behind them ("Index Hints").
+// processed ones that lie in front would be read, and locked, by each claim. The claim order's index, where it is
+// there, has the same order behind them ("Index Hints"); without it every row of the group would be locked.
 func offKey(t *dialect.Table, s dialect.Selection) string {
 	others := t.Has(dialect.Group) && !s.AllGroups || t.Has(dialect.ProcessedAt)
-	if !others || t.Has(dialect.Priority) || t.Has(dialect.RetryAfter) || !t.KeyIsPrimary() {
+	if !s.Indexed || !others || t.Has(dialect.Priority) || t.Has(dialect.RetryAfter) || !t.KeyIsPrimary() {
 		return ""
 	}
 	return " IGNORE INDEX FOR ORDER BY (PRIMARY)"

@@ -24,12 +24,12 @@ SELECT CAST(COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0) AS CHAR), CAST(C
 -- binds: group
 
 -- claim
-SELECT `tenant`, `order`, `select`, `group`, `payload` FROM `My "Jobs"` IGNORE INDEX FOR ORDER BY (PRIMARY) WHERE `group` = ? ORDER BY `tenant`, `order` LIMIT ? FOR UPDATE SKIP LOCKED;
+SELECT `tenant`, `order`, `select`, `group`, `payload` FROM `My "Jobs"` WHERE `group` = ? ORDER BY `tenant`, `order` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: group, limit
 -- answers: id[0], id[1], attempt, group, payload
 
 -- claim without rows
-SELECT `tenant`, `order`, `select`, `group`, `payload` FROM `My "Jobs"` IGNORE INDEX FOR ORDER BY (PRIMARY) WHERE `group` = ? AND NOT (`tenant` = ? AND `order` = ?) ORDER BY `tenant`, `order` LIMIT ? FOR UPDATE SKIP LOCKED;
+SELECT `tenant`, `order`, `select`, `group`, `payload` FROM `My "Jobs"` WHERE `group` = ? AND NOT (`tenant` = ? AND `order` = ?) ORDER BY `tenant`, `order` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: group, left out[0], left out[1], limit
 -- answers: id[0], id[1], attempt, group, payload
 

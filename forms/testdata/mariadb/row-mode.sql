@@ -23,7 +23,7 @@ SELECT CAST(COALESCE(SUM(CASE WHEN `locked_until` IS NOT NULL AND `locked_until`
 -- binds: now, now, group
 
 -- claim
-SELECT `id`, `locked_until`, `attempt`, `group`, `headers`, `id`, `group`, `attempt`, `headers` FROM `jobs` IGNORE INDEX FOR ORDER BY (PRIMARY) WHERE `group` = ? AND (`locked_until` IS NULL OR `locked_until` <= ?) ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
+SELECT `id`, `locked_until`, `attempt`, `group`, `headers`, `id`, `group`, `attempt`, `headers` FROM `jobs` WHERE `group` = ? AND (`locked_until` IS NULL OR `locked_until` <= ?) ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: group, now, limit
 -- answers: id[0], token, attempt, group, headers, column[0], column[1], column[2], column[4]
 
@@ -40,7 +40,7 @@ SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
 -- answers: id[0], token
 
 -- claim ahead
-SELECT `id`, `locked_until`, `attempt`, `group`, `headers`, `id`, `group`, `attempt`, `headers` FROM `jobs` IGNORE INDEX FOR ORDER BY (PRIMARY) WHERE `group` = ? AND (`locked_until` IS NULL OR `locked_until` <= ?) AND `attempt` < ? ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
+SELECT `id`, `locked_until`, `attempt`, `group`, `headers`, `id`, `group`, `attempt`, `headers` FROM `jobs` WHERE `group` = ? AND (`locked_until` IS NULL OR `locked_until` <= ?) AND `attempt` < ? ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: group, now, cap, limit
 -- answers: id[0], token, attempt, group, headers, column[0], column[1], column[2], column[4]
 

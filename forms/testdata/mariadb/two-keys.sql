@@ -25,7 +25,7 @@ SELECT CAST(COALESCE(SUM(CASE WHEN `Locked Until` IS NOT NULL AND `Locked Until`
 -- binds: now, now, group
 
 -- claim
-SELECT `tenant`, `order`, `Locked Until`, `select`, `group`, `payload` FROM `My "Jobs"` IGNORE INDEX FOR ORDER BY (PRIMARY) WHERE `group` = ? AND (`Locked Until` IS NULL OR `Locked Until` <= ?) ORDER BY `tenant`, `order` LIMIT ? FOR UPDATE SKIP LOCKED;
+SELECT `tenant`, `order`, `Locked Until`, `select`, `group`, `payload` FROM `My "Jobs"` WHERE `group` = ? AND (`Locked Until` IS NULL OR `Locked Until` <= ?) ORDER BY `tenant`, `order` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: group, now, limit
 -- answers: id[0], id[1], token, attempt, group, payload
 
@@ -42,7 +42,7 @@ SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR) FROM `My "Jobs"` WHERE (`
 -- answers: id[0], id[1], token
 
 -- claim ahead
-SELECT `tenant`, `order`, `Locked Until`, `select`, `group`, `payload` FROM `My "Jobs"` IGNORE INDEX FOR ORDER BY (PRIMARY) WHERE `group` = ? AND (`Locked Until` IS NULL OR `Locked Until` <= ?) AND `select` < ? ORDER BY `tenant`, `order` LIMIT ? FOR UPDATE SKIP LOCKED;
+SELECT `tenant`, `order`, `Locked Until`, `select`, `group`, `payload` FROM `My "Jobs"` WHERE `group` = ? AND (`Locked Until` IS NULL OR `Locked Until` <= ?) AND `select` < ? ORDER BY `tenant`, `order` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: group, now, cap, limit
 -- answers: id[0], id[1], token, attempt, group, payload
 
