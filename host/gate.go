@@ -15,6 +15,7 @@ type gate struct {
 	mu      sync.Mutex
 	waiting sync.Cond
 	full    bool      // the last claim was
+	fulls   int       // how many claims were
 	polling bool      // a thread waits to poll, or polls
 	next    time.Time // when the next poll is due
 	closed  bool
@@ -26,23 +27,23 @@ func newGate(pause func() time.Duration, wake, stopping <-chan struct{}) *gate {
 	return g
 }
 
-// enter waits until the thread may claim, and whether it does so as the one that polls. It is not ok
-// once the gate is closed.
-func (g *gate) enter() (polls, ok bool) {
+// enter waits until the thread may claim, and whether it does so as the one that polls; seen is for leave. It is
+// not ok once the gate is closed.
+func (g *gate) enter() (polls bool, seen int, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for !g.full && g.polling && !g.closed {
 		g.waiting.Wait()
 	}
 	if g.full || g.closed {
-		return false, !g.closed
+		return false, g.fulls, !g.closed
 	}
 	g.polling = true
 	pause := time.Until(g.next)
 	g.mu.Unlock()
 	g.sleep(pause)
 	g.mu.Lock()
-	return true, !g.closed
+	return true, g.fulls, !g.closed
 }
 
 // sleep returns after the pause, when a row was written here, or when nothing is to be claimed any more.
@@ -60,15 +61,20 @@ func (g *gate) sleep(pause time.Duration) {
 }
 
 // leave says how a claim came back, and lets the next thread in: to claim at once after a full one, and
-// otherwise to poll when the pause is over.
-func (g *gate) leave(polled, full bool, pause time.Duration) {
+// otherwise to poll when the pause is over. A claim that came back short tells nothing where another has come
+// back full since it was let in: it may have looked before the rows were there.
+func (g *gate) leave(polled bool, seen int, full bool, pause time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if polled {
 		g.polling = false
 	}
-	if g.full = full; !full {
-		g.next = time.Now().Add(pause)
+	switch {
+	case full:
+		g.full = true
+		g.fulls++
+	case g.fulls == seen:
+		g.full, g.next = false, time.Now().Add(pause)
 	}
 	g.waiting.Signal()
 }

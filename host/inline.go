@@ -93,16 +93,16 @@ func (r *inline) thread(ctx context.Context) {
 		if !ready {
 			return
 		}
-		polls, ok := r.gate.enter()
+		polls, seen, ok := r.gate.enter()
 		if !ok {
 			return
 		}
-		r.turn(ctx, t, polls)
+		r.turn(ctx, t, polls, seen)
 	}
 }
 
 // turn is one claim with all that follows from it.
-func (r *inline) turn(ctx context.Context, t *thread, polls bool) {
+func (r *inline) turn(ctx context.Context, t *thread, polls bool, seen int) {
 	pause, trial := r.sub.brake.left()
 	r.gate.sleep(pause)
 	select {
@@ -124,7 +124,7 @@ func (r *inline) turn(ctx context.Context, t *thread, polls bool) {
 	rows, err := r.claim(ctx, limit)
 	if err != nil {
 		pause := r.claimFailed(ctx, err)
-		r.gate.leave(polls, false, pause)
+		r.gate.leave(polls, seen, false, pause)
 		return
 	}
 	r.claimWorked()
@@ -134,7 +134,7 @@ func (r *inline) turn(ctx context.Context, t *thread, polls bool) {
 	} else {
 		r.sub.emptyClaims.Store(0)
 	}
-	r.gate.leave(polls, len(rows) == limit, r.sub.pause())
+	r.gate.leave(polls, seen, len(rows) == limit, r.sub.pause())
 	if len(rows) > 0 {
 		r.handle(ctx, t, rows)
 	}
