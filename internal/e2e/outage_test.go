@@ -54,23 +54,26 @@ func TestProcessOutlivesItsDatabase(t *testing.T) {
 		b := newInbox(t, database, options{module: slow(t), handler: "threads = 4\nlease = \"1s\""})
 		b.enqueue(repeat("020", rows)...)
 		p := b.start("serve")
+		failed, working := starting("rows could not be claimed"), starting("claims work again")
 		for i, end := range []func() error{server.Stop, server.Kill} {
 			atMost := rows - (i+1)*rows/4
 			eventually(t, "enough rows are gone for the next outage", func() bool {
 				n, err := b.countError(everyRow)
 				return err == nil && n <= atMost
 			})
+			// An outage is reported once for each claim that fails, and its end once.
+			failures, recoveries := p.count(failed), p.count(working)
 			if err := end(); err != nil {
 				t.Fatal(err)
 			}
 			eventually(t, "the process notices the outage", func() bool {
-				return p.count(starting("rows could not be claimed")) > i || p.ended()
+				return p.count(failed) > failures || p.ended()
 			})
 			if err := server.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			eventually(t, "the process claims again", func() bool {
-				return p.count(starting("claims work again")) > i || p.ended()
+				return p.count(working) > recoveries || p.ended()
 			})
 			if p.ended() {
 				t.Fatal("the process ended with its database")
