@@ -6,28 +6,44 @@ import (
 	"strings"
 )
 
-// Guests is a dialect that tells which statements of a handler's guest a delivery's transaction can carry.
+// Guests is a dialect that tells which statements of a handler's guest may run.
 type Guests interface {
 	Dialect
+	// GuestRules are those of the transaction that carries a delivery. A statement that could end the
+	// transaction, start one in it, commit implicitly, or leave something in the session would break the
+	// promise of the form.
 	GuestRules() *GuestRules
+	// PoolRules are those of the thread's own pool, where a guest may have transactions of its own.
+	PoolRules() *GuestRules
 }
 
-// GuestRules say how a database reads a statement, and which ones a guest may run in the transaction that
-// carries its delivery. A statement that could end the transaction, start one in it, commit implicitly, or
-// leave something in the session would break the promise of the form. So the rules list what may run, by its
-// first word, instead of what may not.
+// What runs the statements of guests, for errors.
+const (
+	InTransaction = "a delivery's transaction"
+	InPool        = "a handler's pool"
+)
+
+// GuestRules say how a database reads a statement, and which ones a guest may run. They list what may run, by
+// its first word, instead of what may not.
 //
-// They guard the delivery against mistakes. They are no boundary against a guest that means harm: that is the
-// database's user.
+// They guard against mistakes. They are no boundary against a guest that means harm: that is the database's user.
 type GuestRules struct {
+	// Where names what runs the statements, for errors.
+	Where string
 	// Verbs are the words, in upper case, that a statement may start with.
 	Verbs []string
 	// Refused are names, in lower case, that may not stand in a statement, quoted or not: functions that
 	// touch what the queue's session holds.
 	Refused []string
+	// Spend are words, in upper case, that start a statement whose traces in the session nothing takes back.
+	Spend []string
 	// Keep runs before what a guest wrote is kept, so that what the commit would refuse is refused while the
 	// savepoint is there to go back to; empty where nothing is put off until then.
 	Keep string
+	// SetRole is the statement that has what follows in the transaction run with the rights of a role, and
+	// ResetRole the one that ends it; nil where the database has no roles that take rights away.
+	SetRole   func(role string) string
+	ResetRole string
 	// What the database's grammar has beside '..', ".." and -- and /* comments.
 	Backslashes   bool // escape in strings
 	DoubleStrings bool // ".." is a string and not a name
@@ -48,6 +64,8 @@ type GuestStatement struct {
 	Verb string
 	// Returns says that a word RETURNING stands in the statement.
 	Returns bool
+	// Spends says that the session is to be closed once the guest has done with it.
+	Spends bool
 	// Marks is how many question marks stand for arguments.
 	Marks int
 }
@@ -113,10 +131,10 @@ func (r *GuestRules) admit(s *GuestStatement, t token) error {
 	case s.Verb == "" && t.kind == tokenMark && t.text == "(":
 		return nil
 	case s.Verb == "" && (t.kind != tokenWord || !slices.Contains(r.Verbs, word)):
-		return fmt.Errorf("a delivery's transaction runs statements that start with %s, and this one starts with %s",
-			strings.Join(r.Verbs, ", "), word)
+		return fmt.Errorf("%s runs statements that start with %s, and this one starts with %s", r.Where, strings.Join(r.Verbs, ", "), word)
 	case s.Verb == "":
 		s.Verb = word
+		s.Spends = slices.Contains(r.Spend, word)
 	case t.kind == tokenWord && word == "RETURNING":
 		s.Returns = true
 	}

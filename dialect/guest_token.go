@@ -27,7 +27,7 @@ var (
 	errUnended     = errors.New("a string, a quoted name or a comment does not end")
 	errConditional = errors.New("comments that the server runs, /*! .. */, may not be used")
 	errUnicodeName = errors.New(`names may not be written as U&".."`)
-	errVariable    = errors.New("variables, @name, may not be used in a delivery's transaction: the next delivery would find them")
+	errVariable    = errors.New("variables, @name, may not be used: the next delivery would find them")
 	errNUL         = errors.New("the statement holds a NUL")
 )
 

@@ -24,7 +24,7 @@ type Advisory struct {
 	// own says that the table's locks are the user's own, and apart that each delivery has a session of its own.
 	own, apart bool
 	// rules are set where deliveries have transactions.
-	rules *dialect.GuestRules
+	rules *guestRules
 
 	claim, ahead    dialect.Statement
 	take, takeAhead []dialect.Statement

@@ -23,8 +23,8 @@ func (a *Advisory) transactional() (err error) {
 }
 
 // Run implements [Transactional]: on the session that holds the delivery's key, which is the delivery's alone.
-func (a *Advisory) Run(ctx context.Context, d *Delivery, sql string, args []byte, limit int64) ([]byte, error) {
-	r, err := newRequest(a.rules, sql, args, limit)
+func (a *Advisory) Run(ctx context.Context, d *Delivery, call Call) ([]byte, error) {
+	r, err := a.rules.request(&call)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (a *Advisory) Run(ctx context.Context, d *Delivery, sql string, args []byte
 	if g.spoiled != nil {
 		return nil, g.earlier()
 	}
-	return g.run(ctx, r)
+	return g.run(ctx, a.rules, r, call.Trusted)
 }
 
 // begin opens the delivery's transaction. Where the process keeps the locks, any connection will do.

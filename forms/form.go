@@ -53,6 +53,8 @@ type Options struct {
 	FIFO bool
 	// Transactional deliveries have a transaction for what their guests write; see [Transactional].
 	Transactional bool
+	// Role is whose rights the statements of guests have in such a transaction; empty is the service's own.
+	Role string
 	// Level is the isolation level of the transactions in which deliveries are handled, or how they
 	// begin where the database has no levels; empty is the database's own default for queues.
 	Level dialect.Level

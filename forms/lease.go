@@ -25,7 +25,7 @@ type Lease struct {
 	change    [changeCount]dialect.Held
 	held      dialect.Statement
 	// rules are set where deliveries have transactions, and lockRow locks the row of one.
-	rules   *dialect.GuestRules
+	rules   *guestRules
 	lockRow *dialect.Statement
 	// fifo is set for a table whose groups keep their order, and head claims the head of a group.
 	fifo *fifo

@@ -37,8 +37,8 @@ func (l *Lease) transactional() (err error) {
 // delivery's token still stands in it. From then on the row is held by that lock and its lease is not extended:
 // an extension would change the row under the transaction's feet, and at the higher levels the ack would fail
 // for it.
-func (l *Lease) Run(ctx context.Context, d *Delivery, sql string, args []byte, limit int64) ([]byte, error) {
-	r, err := newRequest(l.rules, sql, args, limit)
+func (l *Lease) Run(ctx context.Context, d *Delivery, call Call) ([]byte, error) {
+	r, err := l.rules.request(&call)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (l *Lease) Run(ctx context.Context, d *Delivery, sql string, args []byte, l
 	if g.spoiled != nil {
 		return nil, g.earlier()
 	}
-	return g.run(ctx, r)
+	return g.run(ctx, l.rules, r, call.Trusted)
 }
 
 // begin opens the delivery's transaction. While it waits for a connection, the lease is extended.

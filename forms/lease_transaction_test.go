@@ -15,7 +15,7 @@ func transactional(o *forms.Options) { o.Transactional = true }
 // runIn runs a statement of a delivery's guest.
 func runIn(t *testing.T, form forms.Transactional, d *forms.Delivery, sql string) string {
 	t.Helper()
-	answer, err := form.Run(t.Context(), d, sql, nil, 1<<20)
+	answer, err := form.Run(t.Context(), d, forms.Call{SQL: sql, Limit: 1 << 20})
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}

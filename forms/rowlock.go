@@ -22,7 +22,7 @@ type RowLock struct {
 	source
 	level   dialect.Level
 	dialect dialect.RowLock
-	rules   *dialect.GuestRules // set where deliveries carry what their guests write
+	rules   *guestRules // set where deliveries carry what their guests write
 	change  [changeCount][]dialect.Statement
 
 	mu     sync.Mutex

@@ -22,8 +22,8 @@ func (r *RowLock) newHold(session store.Session) *hold {
 }
 
 // Run implements [Transactional]: in the claim's own transaction, behind a savepoint.
-func (r *RowLock) Run(ctx context.Context, d *Delivery, sql string, args []byte, limit int64) ([]byte, error) {
-	request, err := newRequest(r.rules, sql, args, limit)
+func (r *RowLock) Run(ctx context.Context, d *Delivery, call Call) ([]byte, error) {
+	request, err := r.rules.request(&call)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (r *RowLock) Run(ctx context.Context, d *Delivery, sql string, args []byte,
 	if g.spoiled != nil {
 		return nil, g.earlier()
 	}
-	return g.run(ctx, request)
+	return g.run(ctx, r.rules, request, call.Trusted)
 }
 
 // Opens implements [Transactional]: the claim has the connection.

@@ -252,7 +252,7 @@ func (w *Writer) WriteIn(ctx context.Context, form Transactional, d *Delivery, m
 		if err != nil {
 			return err
 		}
-		_, err = form.Run(ctx, d, sql, args, maxWritten)
+		_, err = form.Run(ctx, d, Call{SQL: sql, Args: args, Limit: maxWritten, Trusted: true})
 		return err
 	}
 	statement := w.statement(s)

@@ -18,10 +18,9 @@ import (
 // Run, Spoiled and End are called by the goroutine that handles the delivery, beside all other methods.
 type Transactional interface {
 	Form
-	// Run runs one statement of the delivery's guest, with the text of a JSON array of arguments, and answers
-	// JSON of at most limit bytes. Errors that say what is wrong with the call are [store.ErrArguments] and
+	// Run runs one statement in the delivery's transaction and answers JSON. Errors that say what is wrong with the call are [store.ErrArguments] and
 	// [store.ErrTooLarge], the database's own are [store.GuestError], and when ctx ends first it is ctx's.
-	Run(ctx context.Context, d *Delivery, sql string, args []byte, limit int64) ([]byte, error)
+	Run(ctx context.Context, d *Delivery, call Call) ([]byte, error)
 	// Opens reports whether a transaction takes a connection beside what the form holds for its deliveries.
 	Opens() bool
 	// Spoiled says why the delivery cannot be acked: one of its statements has failed.
@@ -32,6 +31,17 @@ type Transactional interface {
 	End(ctx context.Context, s *Settlement) (Answer, bool)
 }
 
+// Call is a statement for a delivery's transaction, one that the rules for guests allow.
+type Call struct {
+	SQL string
+	// Args is the text of a JSON array; nil is no arguments.
+	Args []byte
+	// Limit is how long the answer may be, in bytes.
+	Limit int64
+	// Trusted says that the statement is the host's own, which [Options.Role] does not bind.
+	Trusted bool
+}
+
 // guest is what a delivery's guest has of a transaction.
 type guest struct {
 	// lock keeps the guest's statements and what else is done on the connection apart.
@@ -40,14 +50,21 @@ type guest struct {
 	work      store.GuestWork
 	session   store.Session
 	savepoint string
+	role      string // whose rights the next statement would have; empty is the service's own
 	spoiled   error
 	// kept says that the savepoint was released, and over that the transaction has ended by the delivery's
 	// settlement.
 	kept, over bool
 }
 
+// guestRules are those of the dialect with whose rights the statements run.
+type guestRules struct {
+	*dialect.GuestRules
+	role string
+}
+
 // guestsOf gives the rules for statements of guests, and fails where the database carries none.
-func guestsOf(s store.Store, o *Options) (*dialect.GuestRules, error) {
+func guestsOf(s store.Store, o *Options) (*guestRules, error) {
 	if !o.Transactional {
 		return nil, nil
 	}
@@ -55,26 +72,16 @@ func guestsOf(s store.Store, o *Options) (*dialect.GuestRules, error) {
 	if !ok {
 		return nil, fmt.Errorf("table %s: %s has no rules for the statements of guests, which a transactional handler needs", o.Table, s.Dialect().Name())
 	}
-	return d.GuestRules(), nil
+	rules := &guestRules{d.GuestRules(), o.Role}
+	if o.Role != "" && rules.SetRole == nil {
+		return nil, fmt.Errorf("table %s: %s has no roles that take rights away", o.Table, d.Name())
+	}
+	return rules, nil
 }
 
-// request is one statement of a guest, read and found to be one that may run.
-type request struct {
-	statement dialect.GuestStatement
-	args      []any
-	limit     int64
-}
-
-func newRequest(rules *dialect.GuestRules, sql string, args []byte, limit int64) (*request, error) {
-	values, err := store.GuestArguments(args)
-	if err != nil {
-		return nil, err
-	}
-	statement, err := rules.Check(sql)
-	if err != nil {
-		return nil, &store.GuestError{Message: err.Error()}
-	}
-	return &request{statement, values, limit}, nil
+// request reads a call.
+func (r *guestRules) request(c *Call) (*store.GuestRequest, error) {
+	return store.NewGuestRequest(r.GuestRules, c.SQL, c.Args, c.Limit)
 }
 
 // set makes the savepoint to which everything but an ack goes back. Its name is random, so that no statement of
@@ -97,16 +104,34 @@ func command(ctx context.Context, c store.Conn, sql string) error {
 	return err
 }
 
+// become changes whose rights the statements that follow have.
+func (g *guest) become(ctx context.Context, rules *guestRules, role string) error {
+	if g.role == role {
+		return nil
+	}
+	sql := rules.ResetRole
+	if role != "" {
+		sql = rules.SetRole(role)
+	}
+	if err := command(ctx, g.work, sql); err != nil {
+		return fmt.Errorf("change the role: %w", err)
+	}
+	g.role = role
+	return nil
+}
+
 // run runs a statement. One that fails spoils the delivery: on some databases it has ended the transaction's
 // work, and on all of them the guest has not done what it meant to.
-func (g *guest) run(ctx context.Context, r *request) ([]byte, error) {
-	answer := store.NewAnswer(r.limit)
-	err := g.work.RunGuest(ctx, r.statement, r.args, answer)
-	if err != nil {
+func (g *guest) run(ctx context.Context, rules *guestRules, r *store.GuestRequest, trusted bool) ([]byte, error) {
+	role := rules.role
+	if trusted {
+		role = ""
+	}
+	if err := g.become(ctx, rules, role); err != nil {
 		g.spoiled = err
 		return nil, err
 	}
-	text, err := answer.JSON()
+	text, err := r.Run(ctx, g.work)
 	if err != nil && !errors.Is(err, store.ErrTooLarge) {
 		g.spoiled = err
 	}
@@ -120,7 +145,7 @@ func (g *guest) earlier() error {
 
 // keep makes what the guest wrote part of the transaction. A savepoint that is not there any more says that
 // something has ended the transaction.
-func (g *guest) keep(ctx context.Context, rules *dialect.GuestRules) error {
+func (g *guest) keep(ctx context.Context, rules *guestRules) error {
 	if g.spoiled != nil {
 		return fmt.Errorf("a statement of the delivery has failed: %w", g.spoiled)
 	}
@@ -132,10 +157,10 @@ func (g *guest) keep(ctx context.Context, rules *dialect.GuestRules) error {
 	if err := command(ctx, g.work, "RELEASE SAVEPOINT "+g.savepoint); err != nil {
 		return fmt.Errorf("release the delivery's savepoint: %w", err)
 	}
-	return nil
+	return g.become(ctx, rules, "")
 }
 
-// revert takes back what the guest wrote. It is tried twice: the cancellation of a statement that had just
+// revert takes back what the guest wrote, and the change of its role. It is tried twice: the cancellation of a statement that had just
 // ended by itself may end the first try.
 func (g *guest) revert(ctx context.Context) error {
 	err := command(ctx, g.work, "ROLLBACK TO SAVEPOINT "+g.savepoint)
@@ -145,6 +170,7 @@ func (g *guest) revert(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("roll back to the delivery's savepoint: %w", err)
 	}
+	g.role = ""
 	return nil
 }
 

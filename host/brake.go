@@ -15,7 +15,8 @@ type brake struct {
 
 	mu    sync.Mutex
 	pause time.Duration // the last one; 0 where the brake is off
-	until time.Time
+	until time.Time     // what is refused before is old news
+	next  time.Time     // nothing is claimed before
 }
 
 const (
@@ -33,6 +34,7 @@ func (b *brake) press() {
 	}
 	b.pause = min(max(2*b.pause, firstPause), longestPause)
 	b.until = now.Add(b.pause)
+	b.next = b.until
 	b.log.Error("the database refuses what handlers have come to: claims pause, and then take one row at a time", "pause", b.pause)
 }
 
@@ -41,14 +43,23 @@ func (b *brake) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.pause > 0 {
-		b.pause, b.until = 0, time.Time{}
+		b.pause, b.until, b.next = 0, time.Time{}, time.Time{}
 		b.log.Info("settlements work again")
 	}
 }
 
-// left is how much of a pause is left, and whether the next claim is a trial of one row.
+// left is how long nothing is to be claimed. Where that is 0, the caller may claim once: with trial one row, and
+// the next one a pause later, whether or not the first has been settled by then.
 func (b *brake) left() (pause time.Duration, trial bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return max(b.until.Sub(b.now()), 0), b.pause > 0
+	if b.pause == 0 {
+		return 0, false
+	}
+	now := b.now()
+	if pause := b.next.Sub(now); pause > 0 {
+		return pause, true
+	}
+	b.next = now.Add(b.pause)
+	return 0, true
 }

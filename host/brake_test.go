@@ -70,6 +70,26 @@ func TestBrakeIsReleasedByOutcomesAlone(t *testing.T) {
 	}
 }
 
+// While the brake is on, one claim a pause is let through, however long its settlement takes.
+func TestBrakeLetsOneTrialThroughAPause(t *testing.T) {
+	now := time.Now()
+	b := &brake{log: (&lines{}).logger(), now: func() time.Time { return now }}
+	b.press()
+	if pause, _ := b.left(); pause != firstPause {
+		t.Errorf("the first pause has %v left", pause)
+	}
+	now = now.Add(firstPause)
+	for _, want := range []time.Duration{0, firstPause, firstPause} {
+		if pause, trial := b.left(); pause != want || !trial {
+			t.Errorf("%v is left and trial is %v, want %v", pause, trial, want)
+		}
+	}
+	b.press() // what the trial came to
+	if pause, _ := b.left(); pause != 2*firstPause {
+		t.Errorf("the second pause has %v left", pause)
+	}
+}
+
 // While the database refuses every settlement, claims pause more and more, so that good rows are not
 // handled and spent again and again; when it takes them again, all goes on.
 func TestRefusedSettlementsPauseClaims(t *testing.T) {

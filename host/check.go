@@ -31,7 +31,10 @@ type checker struct {
 func (c *checker) add(line int, key, what, remedy string) {
 	// A problem is one line, whatever a driver has to say.
 	what = strings.Join(strings.Fields(what), " ")
-	c.problems = append(c.problems, config.Problem{File: c.config.Path, Line: line, Key: key, What: what, Remedy: remedy})
+	p := config.Problem{File: c.config.Path, Line: line, Key: key, What: what, Remedy: remedy}
+	if !slices.Contains(c.problems, p) {
+		c.problems = append(c.problems, p)
+	}
 }
 
 func (c *checker) table(t *config.Table, key, what, remedy string) {
@@ -65,7 +68,7 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 		return nil // reported with the table
 	}
 	o := forms.Options{Table: t, Group: h.Group, Lease: h.Lease, MaxAttempts: int64(h.MaxAttempts), FIFO: h.Table.FIFO, Rest: restFor(h),
-		Level: dialect.Level(cmp.Or(h.Table.Isolation, h.Table.Mode)), Transactional: h.Transactional, Backoff: (&policy{handler: h}).backoff,
+		Level: dialect.Level(cmp.Or(h.Table.Isolation, h.Table.Mode)), Transactional: h.Transactional, Role: h.TransactionRole, Backoff: (&policy{handler: h}).backoff,
 		Lock: h.Table.Lock, Unlock: h.Table.Unlock, Sessions: h.Threads, Now: now}
 	if h.Group == config.EveryGroup {
 		o.Group, o.AllGroups, o.Except = "", true, deadGroups(c.config, h.Table)
@@ -97,6 +100,8 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 	c.warnIndex(h.Table, t, index, indexErr)
 	c.warnUnnamed(ctx, s, h.Table, t)
 	c.warnCrash(h, form)
+	c.role(ctx, s, h)
+	c.warnDB(h)
 	return form
 }
 

@@ -48,7 +48,7 @@ func (c *checker) connections(subscriptions []*subscription) chan struct{} {
 	return rest
 }
 
-// warnCrash warns of a cap that does not hold against rows that kill their process (decision 8).
+// warnCrash warns of a cap that does not hold against rows that kill their process.
 func (c *checker) warnCrash(h *config.Handler, form forms.Form) {
 	if _, ok := form.(forms.Connected); !ok || h.MaxAttempts == 0 {
 		return

@@ -84,8 +84,8 @@ func (r *inline) run(ctx context.Context, drain time.Duration, abort <-chan stru
 
 // thread claims and handles rows until the gate is closed. ctx interrupts the guest.
 func (r *inline) thread(ctx context.Context) {
-	t := &thread{sub: r.sub}
-	defer t.discard()
+	t := r.sub.newThread(0)
+	defer t.close()
 	for {
 		runtime.LockOSThread()
 		ready := t.prepare(ctx)
@@ -103,8 +103,10 @@ func (r *inline) thread(ctx context.Context) {
 
 // turn is one claim with all that follows from it.
 func (r *inline) turn(ctx context.Context, t *thread, polls bool, seen int) {
-	pause, trial := r.sub.brake.left()
-	r.gate.sleep(pause)
+	trial, ok := r.unbraked()
+	if !ok {
+		return
+	}
 	select {
 	case r.sub.connections <- struct{}{}:
 	case <-r.sub.stopping:
@@ -137,6 +139,23 @@ func (r *inline) turn(ctx context.Context, t *thread, polls bool, seen int) {
 	r.gate.leave(polls, seen, len(rows) == limit, r.sub.pause())
 	if len(rows) > 0 {
 		r.handle(ctx, t, rows)
+	}
+}
+
+// unbraked waits until the thread may claim, and says whether it may have one row alone. It is not ok once the
+// service stops.
+func (r *inline) unbraked() (trial, ok bool) {
+	for {
+		pause, trial := r.sub.brake.left()
+		if pause == 0 {
+			return trial, true
+		}
+		r.gate.sleep(pause)
+		select {
+		case <-r.sub.stopping:
+			return false, false
+		default:
+		}
 	}
 }
 

@@ -50,8 +50,7 @@ func TestDelayWithoutARetryAfterColumn(t *testing.T) {
 	})
 }
 
-// A row that asks to be retried again and again keeps no thread busy, and no row from its turn
-// (decision 14).
+// A row that asks to be retried again and again keeps no thread busy, and no row from its turn.
 func TestRetriesDoNotSpinAndDoNotBlock(t *testing.T) {
 	for _, table := range []string{"jobs", "plain"} {
 		t.Run(table, func(t *testing.T) {
@@ -115,7 +114,7 @@ func TestPayloadAboveItsLimit(t *testing.T) {
 	})
 }
 
-// Headers that are no JSON object cannot be handed over (decision 30).
+// Headers that are no JSON object cannot be handed over.
 func TestHeadersThatCannotBeDecoded(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
 		t.Parallel()

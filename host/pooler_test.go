@@ -73,6 +73,18 @@ func TestPoolerTransactionModeIsRefusedForLocksAndListeners(t *testing.T) {
 	}
 }
 
+// A handler's own pool means nothing where its sessions are anybody's: what one call leaves would be another's to
+// find.
+func TestPoolerTransactionModeIsRefusedForPools(t *testing.T) {
+	db, direct := pooled(t, "transaction", 200)
+	cfg := parse(t, direct, fmt.Sprintf("handler_url = %q\n", db.URL)+writingTables(`locked_until = "locked_until"`)+poolWriter(t, ""))
+	create(t, connect(t, direct), cfg)
+	_, err := Open(t.Context(), Options{Config: cfg, Log: (&lines{}).logger()})
+	if err == nil || !strings.Contains(err.Error(), "database.handler_url: a handler's own pool needs sessions of its own") {
+		t.Fatalf("got %v", err)
+	}
+}
+
 // Behind a pooler in session mode every form runs, and a listener is woken.
 func TestPoolerSessionModeServesEveryForm(t *testing.T) {
 	for form, declared := range map[string]string{"lease": tables, "row lock": lockTables, "advisory": keyedTables} {

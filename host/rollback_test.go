@@ -17,7 +17,7 @@ var refusal = map[string][]string{
 }
 
 // One row whose settlement is refused rolls the rows back that share its claim. They come again one by
-// one, so that it is refused alone, and the service does not spin on it (decision 11).
+// one, so that it is refused alone, and the service does not spin on it.
 func TestRowLockRefusedSettlementEndsAlone(t *testing.T) {
 	for _, claim := range []int{1, 5} {
 		t.Run(fmt.Sprintf("claim=%d", claim), func(t *testing.T) {

@@ -39,6 +39,7 @@ type Service struct {
 	modules       []*engine.Module
 	mounts        []*engine.Mount
 	closeHTTP     []func()
+	guests        []store.Store // of the threads' own pools
 	tables        map[*config.Table]*dialect.Table
 	subscriptions []*subscription
 	listener      *listener // nil where nobody listens
@@ -87,8 +88,12 @@ func (s *Service) open(ctx context.Context, c *checker) (err error) {
 		form := c.form(ctx, s.store, h, s.tables, s.options.Now)
 		mounts := c.mounts(h)
 		s.mounts = append(s.mounts, mounts...)
+		guests := c.guests(ctx, h, s.options.Databases)
+		if guests != nil {
+			s.guests = append(s.guests, guests)
+		}
 		if form != nil && s.modules[i] != nil {
-			s.subscriptions = append(s.subscriptions, s.subscribe(h, form, s.modules[i], mounts))
+			s.subscriptions = append(s.subscriptions, s.subscribe(h, form, s.modules[i], mounts, guests))
 		}
 	}
 	connections := c.connections(s.subscriptions)
@@ -131,7 +136,7 @@ func (c *checker) connect(ctx context.Context, list []databases.Database) store.
 }
 
 // subscribe makes a subscription of a handler whose checks have passed.
-func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.Module, mounts []*engine.Mount) *subscription {
+func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.Module, mounts []*engine.Mount, guests store.Store) *subscription {
 	log := s.options.Log.With("subscription", h.Name)
 	lanes := 0
 	if h.ByKey {
@@ -141,7 +146,7 @@ func (s *Service) subscribe(h *config.Handler, form forms.Form, module *engine.M
 	s.closeHTTP = append(s.closeHTTP, closeHTTP)
 	sub := &subscription{
 		brake:   &brake{log: log, now: s.options.Now},
-		handler: h, table: s.tables[h.Table], store: s.store, form: form, module: module,
+		handler: h, table: s.tables[h.Table], store: s.store, form: form, module: module, guests: guests,
 		settings: engine.Settings{Config: h.Config, Env: environment(h), Mounts: mounts, HTTP: requests,
 			MayPublish: h.Limits.Publishes, Log: s.options.Log, LogLimit: h.Limits.Log},
 		log:        log,
@@ -326,6 +331,9 @@ func (s *Service) Close() error {
 	}
 	for _, m := range s.mounts {
 		errs = append(errs, m.Close())
+	}
+	for _, g := range s.guests {
+		errs = append(errs, g.Close())
 	}
 	if s.store != nil {
 		errs = append(errs, s.store.Close())

@@ -226,8 +226,7 @@ type clock struct{ off atomic.Int64 }
 
 func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.off.Load())) }
 
-// A host whose clock is off by more than a quarter of the lease claims nothing until it is right again
-// (decision 13).
+// A host whose clock is off by more than a quarter of the lease claims nothing until it is right again.
 func TestAWrongClockStopsTheClaims(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
 		t.Parallel()

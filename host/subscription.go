@@ -23,7 +23,8 @@ type subscription struct {
 	store     store.Store
 	form      forms.Form
 	module    *engine.Module
-	publisher *publisher // nil where the handler allows no publishing
+	guests    store.Store // of the threads' own pools, nil where the handler allows none
+	publisher *publisher  // nil where the handler allows no publishing
 	settings  engine.Settings
 	policy    policy
 	log       *slog.Logger
@@ -74,7 +75,7 @@ func (s *subscription) run(ctx context.Context, drain time.Duration, abort <-cha
 	finish := make(chan struct{})
 	settling.Go(func() { s.settler.run(settlements, finish) })
 	for number := range s.handler.Threads {
-		threads.Go(func() { (&thread{sub: s, number: number}).run(guests) })
+		threads.Go(func() { s.newThread(number).run(guests) })
 	}
 	claims.Go(func() { (&claimer{sub: s, fixed: s.handler.Claim, statements: claiming}).run(ctx) })
 

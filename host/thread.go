@@ -24,7 +24,8 @@ type thread struct {
 	sub      *subscription
 	number   int // from 0
 	instance *engine.Instance
-	handled  int // messages that this instance was given
+	pool     *guestPool // nil where the handler has none
+	handled  int        // messages that this instance was given
 
 	caller caller
 
@@ -36,11 +37,21 @@ type thread struct {
 	verdicts []verdict
 }
 
+func (s *subscription) newThread(number int) *thread {
+	return &thread{sub: s, number: number, pool: s.newPool()}
+}
+
+// close ends what the thread has.
+func (t *thread) close() {
+	t.discard()
+	t.pool.close()
+}
+
 // run handles tasks until the queue is closed. ctx interrupts the guest.
 func (t *thread) run(ctx context.Context) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer t.discard()
+	defer t.close()
 	defer t.caller.close()
 	for t.prepare(ctx) {
 		task := t.sub.queue.take(t.number)
@@ -190,7 +201,7 @@ func (t *thread) call(ctx context.Context, tasks []*task) {
 	messages := t.messages[:len(tasks)]
 	for i, task := range tasks {
 		fill(messages[i], h, task.delivery)
-		messages[i].Statements = t.sub.statements(task)
+		messages[i].Statements = t.statements(task)
 		messages[i].Publish = t.sub.publications(task)
 	}
 	t.results = t.results[:0]
@@ -199,6 +210,7 @@ func (t *thread) call(ctx context.Context, tasks []*task) {
 	} else {
 		t.results = append(t.results, t.instance.Handle(ctx, messages[0]))
 	}
+	t.pool.end()
 	for _, m := range messages {
 		m.Headers, m.Payload, m.Statements, m.Publish = nil, nil, nil, nil // free to go while the thread is idle
 	}

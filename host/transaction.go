@@ -39,22 +39,36 @@ func (s *subscription) transactional() forms.Transactional {
 }
 
 // statements runs what the guest asks of the database about one row; nil where its handler allows nothing.
-func (s *subscription) statements(t *task) engine.Statements {
-	form := s.transactional()
-	if form == nil || !slices.Contains(s.handler.Allow.DB, "tx") {
+func (t *thread) statements(task *task) engine.Statements {
+	form := t.sub.transactional()
+	if !slices.Contains(t.sub.handler.Allow.DB, "tx") {
+		form = nil
+	}
+	if form == nil && t.pool == nil {
 		return nil
 	}
 	return func(ctx context.Context, conn int32, sql string, args []byte) ([]byte, abi.Errno) {
-		if conn != engine.ConnTransaction {
+		var result []byte
+		var err error
+		switch {
+		case conn == engine.ConnPool && t.pool != nil:
+			result, err = t.pool.run(ctx, sql, args)
+		case conn == engine.ConnTransaction && form != nil:
+			result, err = t.sub.inTransaction(ctx, form, task, sql, args)
+		default:
 			return nil, abi.NotAllowed
 		}
-		t.asked = true
-		if form.Opens() && !s.connect(ctx, t) {
-			return nil, abi.DeadlinePassed
-		}
-		result, err := form.Run(ctx, t.delivery, sql, args, s.handler.Limits.DBResult)
 		return answered(ctx, result, err)
 	}
+}
+
+// inTransaction runs a statement in the transaction of a delivery.
+func (s *subscription) inTransaction(ctx context.Context, form forms.Transactional, t *task, sql string, args []byte) ([]byte, error) {
+	t.asked = true
+	if form.Opens() && !s.connect(ctx, t) {
+		return nil, ctx.Err()
+	}
+	return form.Run(ctx, t.delivery, forms.Call{SQL: sql, Args: args, Limit: s.handler.Limits.DBResult})
 }
 
 // answered is the result of a statement as the contract has it.

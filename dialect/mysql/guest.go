@@ -9,8 +9,22 @@ var _ dialect.Guests = Dialect{}
 func (Dialect) GuestRules() *dialect.GuestRules { return guestRules }
 
 var guestRules = &dialect.GuestRules{
+	Where:       dialect.InTransaction,
 	Verbs:       []string{"SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES", "TABLE", "EXPLAIN", "SHOW"},
 	Refused:     []string{"get_lock", "release_lock", "release_all_locks"},
+	Backslashes: true, DoubleStrings: true, Backticks: true, Hashes: true, Conditional: true, Variables: true,
+}
+
+// PoolRules implements [dialect.Guests]. No statement takes back all that SET, LOCK TABLES, a temporary table or
+// a procedure may leave in a session. Transactions that outlive their session, XA, cannot run.
+func (Dialect) PoolRules() *dialect.GuestRules { return poolRules }
+
+var poolRules = &dialect.GuestRules{
+	Where: dialect.InPool,
+	Verbs: []string{"SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "VALUES", "TABLE", "EXPLAIN", "SHOW", "DO",
+		"BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE",
+		"SET", "CALL", "LOCK", "UNLOCK", "CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME", "ANALYZE"},
+	Spend:       []string{"SET", "CALL", "LOCK", "CREATE"},
 	Backslashes: true, DoubleStrings: true, Backticks: true, Hashes: true, Conditional: true, Variables: true,
 }
 

@@ -22,6 +22,7 @@ func guests(connector driver.Connector) *sqlstore.Guest {
 		Kind: guestKind, Argument: guestArgument, Error: guestError,
 		ChangedSQL: "SELECT ROW_COUNT()", SessionSQL: "SELECT CONNECTION_ID()",
 		Cancel: func(ctx context.Context, session string) error { return kill(ctx, connector, session) },
+		Leave:  []string{"ROLLBACK", "DO RELEASE_ALL_LOCKS()"},
 		// A guest's statement sets nothing by itself, but may call a function that does.
 		Wash: []string{settings, isolation},
 	}

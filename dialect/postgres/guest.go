@@ -9,11 +9,26 @@ var _ dialect.Guests = Dialect{}
 func (Dialect) GuestRules() *dialect.GuestRules { return guestRules }
 
 var guestRules = &dialect.GuestRules{
+	Where: dialect.InTransaction,
 	Verbs: []string{"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "VALUES", "TABLE", "CALL", "TRUNCATE",
 		"LOCK", "NOTIFY", "EXPLAIN", "CREATE", "ALTER", "DROP"},
 	Refused: []string{"set_config", "pg_advisory_lock", "pg_advisory_lock_shared", "pg_try_advisory_lock",
 		"pg_try_advisory_lock_shared", "pg_advisory_unlock", "pg_advisory_unlock_shared", "pg_advisory_unlock_all"},
-	Keep:    "SET CONSTRAINTS ALL IMMEDIATE",
+	Keep:      "SET CONSTRAINTS ALL IMMEDIATE",
+	SetRole:   func(role string) string { return "SET LOCAL ROLE " + quote(role) },
+	ResetRole: "RESET ROLE",
+	Dollars:   true, Nested: true, Escapes: true, Carriages: true,
+}
+
+// PoolRules implements [dialect.Guests]. COPY speaks a protocol of its own, and a transaction that is prepared
+// outlives its session, so neither can run.
+func (Dialect) PoolRules() *dialect.GuestRules { return poolRules }
+
+var poolRules = &dialect.GuestRules{
+	Where: dialect.InPool,
+	Verbs: []string{"SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "VALUES", "TABLE", "CALL", "DO", "TRUNCATE",
+		"LOCK", "NOTIFY", "EXPLAIN", "SHOW", "SET", "RESET", "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT",
+		"RELEASE", "DECLARE", "FETCH", "MOVE", "CLOSE", "CREATE", "ALTER", "DROP", "REFRESH", "ANALYZE"},
 	Dollars: true, Nested: true, Escapes: true, Carriages: true,
 }
 

@@ -16,17 +16,31 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 )
 
-var _ store.GuestWork = (*work)(nil)
+var (
+	_ store.GuestWork    = (*work)(nil)
+	_ store.GuestSession = (*heldSession)(nil)
+)
 
 // cancelIn bounds the cancellation of a statement. A connection on which it takes longer is closed.
 const cancelIn = 2 * time.Second
 
-// RunGuest implements [store.GuestWork]. The arguments and the answer travel as text: the server knows the types
-// that the arguments meet, and the text of a value has one form.
+// RunGuest implements [store.GuestWork].
 func (w *work) RunGuest(ctx context.Context, s dialect.GuestStatement, args []any, a *store.Answer) error {
+	if err := w.session.RunGuest(ctx, s, args, a); err != nil {
+		return err
+	}
+	if w.conn.PgConn().TxStatus() != 'T' {
+		return store.ErrEnded
+	}
+	return nil
+}
+
+// RunGuest implements [store.Guest]. The arguments and the answer travel as text: the server knows the types
+// that the arguments meet, and the text of a value has one form.
+func (c session) RunGuest(ctx context.Context, s dialect.GuestStatement, args []any, a *store.Answer) error {
 	running, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	conn := w.conn.PgConn()
+	conn := c.conn.PgConn()
 	cancelled := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(cancelled)
@@ -48,12 +62,8 @@ func (w *work) RunGuest(ctx context.Context, s dialect.GuestStatement, args []an
 		return ctx.Err()
 	case errors.As(err, &answered) && !conn.IsClosed():
 		return &store.GuestError{Message: answered.Message, SQLState: answered.Code}
-	case err != nil:
-		return err
-	case conn.TxStatus() != 'T':
-		return store.ErrEnded
 	}
-	return nil
+	return err
 }
 
 func runGuest(ctx context.Context, conn *pgconn.PgConn, s dialect.GuestStatement, args []any, a *store.Answer) error {
@@ -128,8 +138,14 @@ func guestArgument(arg any) []byte {
 const wash = "CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); " +
 	"DISCARD TEMP; DISCARD SEQUENCES"
 
-// Wash implements [store.GuestWork].
-func (w *work) Wash(ctx context.Context) error {
-	_, err := w.conn.Exec(ctx, wash)
-	return err
+// Wash implements [store.Guest]. The rollback of a transaction that the guest has left open travels with the rest.
+func (c session) Wash(ctx context.Context) error {
+	text := wash
+	if c.conn.PgConn().TxStatus() != 'I' {
+		text = "ROLLBACK; " + wash
+	}
+	if _, err := c.conn.Exec(ctx, text); err != nil {
+		return err
+	}
+	return exactFloats(ctx, c.conn)
 }

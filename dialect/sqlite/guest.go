@@ -9,7 +9,17 @@ var _ dialect.Guests = Dialect{}
 func (Dialect) GuestRules() *dialect.GuestRules { return guestRules }
 
 var guestRules = &dialect.GuestRules{
+	Where:     dialect.InTransaction,
 	Verbs:     []string{"SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH"},
+	Backticks: true, Brackets: true,
+}
+
+// PoolRules implements [dialect.Guests]. A transaction of a guest's would keep everybody else from writing.
+func (Dialect) PoolRules() *dialect.GuestRules { return poolRules }
+
+var poolRules = &dialect.GuestRules{
+	Where:     dialect.InPool,
+	Verbs:     guestRules.Verbs,
 	Backticks: true, Brackets: true,
 }
 

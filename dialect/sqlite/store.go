@@ -23,8 +23,9 @@ const busyTimeout = "10000"
 
 // Open opens the file that a sqlite: URL names, and creates it where its folder exists. All statements
 // share one connection: SQLite takes one writer at a time, and a second connection would only wait
-// for the first with its lock held. The pool's size does not matter.
-func Open(ctx context.Context, d dialect.Dialect, rawURL string, _ store.Options) (store.Store, error) {
+// for the first with its lock held. The pool's size matters to one of guests alone, whose statements read
+// beside each other.
+func Open(ctx context.Context, d dialect.Dialect, rawURL string, o store.Options) (store.Store, error) {
 	path, err := filePath(rawURL)
 	if err != nil {
 		return nil, err
@@ -44,6 +45,10 @@ func Open(ctx context.Context, d dialect.Dialect, rawURL string, _ store.Options
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
+	if o.Guests {
+		db.SetMaxOpenConns(o.MaxConnections)
+		db.SetMaxIdleConns(o.MaxConnections)
+	}
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

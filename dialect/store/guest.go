@@ -11,16 +11,62 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 )
 
-// GuestWork is a [Work] that carries the statements of a handler's guest beside those of its delivery.
-type GuestWork interface {
-	Work
+// Guest runs the statements of a handler's guest.
+type Guest interface {
 	// RunGuest runs one statement of a guest with the values of [GuestArguments] and gives its answer to a.
 	// What the database answers instead is a [*GuestError]. When ctx ends first, the statement is cancelled on
-	// the server and the error is ctx's. [ErrEnded] says that the transaction is gone, though the statement
-	// should not have been able to end it.
+	// the server and the error is ctx's.
 	RunGuest(ctx context.Context, s dialect.GuestStatement, args []any, a *Answer) error
-	// Wash clears what a guest's statements may have left in the session, after the transaction has ended.
+	// Wash clears what a guest's statements may have left in the session.
 	Wash(ctx context.Context) error
+}
+
+// GuestWork is a [Work] that carries the statements of a handler's guest beside those of its delivery. RunGuest
+// answers [ErrEnded] where the transaction is gone, though the statement should not have been able to end it.
+// Wash has to wait for the transaction's end.
+type GuestWork interface {
+	Work
+	Guest
+}
+
+// GuestSession is a [Session] for the statements of a handler's guest alone. Wash ends its transaction and
+// releases its locks too.
+type GuestSession interface {
+	Session
+	Guest
+}
+
+// GuestRequest is a statement of a guest, read and found to be one that may run.
+type GuestRequest struct {
+	statement dialect.GuestStatement
+	args      []any
+	limit     int64
+}
+
+// NewGuestRequest reads a statement and the text of its arguments. The answer may have limit bytes. The error is
+// [ErrArguments], or a [*GuestError] that says why the statement may not run.
+func NewGuestRequest(rules *dialect.GuestRules, sql string, args []byte, limit int64) (*GuestRequest, error) {
+	values, err := GuestArguments(args)
+	if err != nil {
+		return nil, err
+	}
+	statement, err := rules.Check(sql)
+	if err != nil {
+		return nil, &GuestError{Message: err.Error()}
+	}
+	return &GuestRequest{statement, values, limit}, nil
+}
+
+// Spends reports whether the session is to be closed afterwards.
+func (r *GuestRequest) Spends() bool { return r.statement.Spends }
+
+// Run runs the statement and gives its answer as JSON. [ErrTooLarge] comes after the statement took effect.
+func (r *GuestRequest) Run(ctx context.Context, g Guest) ([]byte, error) {
+	answer := NewAnswer(r.limit)
+	if err := g.RunGuest(ctx, r.statement, r.args, answer); err != nil {
+		return nil, err
+	}
+	return answer.JSON()
 }
 
 // ErrEnded is the error of a statement that ended its transaction.

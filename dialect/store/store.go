@@ -107,4 +107,6 @@ const (
 type Options struct {
 	// MaxConnections is the size of the pool, at least 1.
 	MaxConnections int
+	// Guests says that the pool is for the statements of guests alone.
+	Guests bool
 }

@@ -20,6 +20,12 @@ import (
 // not use it imports nothing for it.
 var Tx = Conn{1}
 
+// Pool is the thread's own connections, for a handler with allow = { db = "pool" }: a
+// statement commits on its own, whatever becomes of the message. The statements of one
+// call share a session, where BEGIN and COMMIT do what they say; what is left in it, a
+// transaction, a setting or a lock, is gone before the next call.
+var Pool = Conn{0}
+
 // Conn is a connection of the handler to the database.
 type Conn struct{ number int32 }
 

@@ -28,8 +28,11 @@ func TestSQLOnTheRealHost(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = instance.Close(context.Background()) })
 	statements := func(_ context.Context, conn int32, sql string, args []byte) ([]byte, abi.Errno) {
-		if want := `[4611686018427387905,"ü",{"base64":"AP8="},true,null]`; conn != 1 || string(args) != want {
-			t.Errorf("conn %d, arguments %s, want 1, %s", conn, args, want)
+		if want := `[4611686018427387905,"ü",{"base64":"AP8="},true,null]`; string(args) != want {
+			t.Errorf("arguments %s, want %s", args, want)
+		}
+		if onPool := conn == engine.ConnPool; onPool != (sql == "other") {
+			t.Errorf("%s runs on %d", sql, conn)
 		}
 		switch sql {
 		case "fail":
@@ -40,14 +43,41 @@ func TestSQLOnTheRealHost(t *testing.T) {
 		return []byte(`{"columns":["n","t","b"],"rows":[[4611686018427387905,"ü",{"base64":"AP8="}]],"affected":3}`), 0
 	}
 	for payload, want := range map[string]string{
-		"SELECT": "[n t b] 4611686018427387905ü[0 255] 3",
-		"fail":   "-4 sql: a key is there (23505)",
-		"large":  "-6 sql: the answer is beyond limits.db_result, though the statement took effect",
+		"SELECT":     "[n t b] 4611686018427387905ü[0 255] 3",
+		"fail":       "-4 sql: a key is there (23505)",
+		"pool:other": "[n t b] 4611686018427387905ü[0 255] 3",
+		"large":      "-6 sql: the answer is beyond limits.db_result, though the statement took effect",
 	} {
 		r := instance.Handle(t.Context(), &engine.Message{Payload: []byte(payload), Statements: statements})
 		if r.Code != abi.DeadLetter || r.Reason != want {
 			t.Errorf("%s: %v %q, want %q", payload, r.Code, r.Reason, want)
 		}
+	}
+}
+
+// A handler may use both of its connections.
+func TestSQLOnThePool(t *testing.T) {
+	host := inboxtest.New(t, nil)
+	host.Tx = func(sql, _ string) (string, error) { return "", &inbox.SQLError{Message: "not here: " + sql} }
+	host.Pool = func(sql, args string) (string, error) {
+		if sql != "SELECT $1" || args != "[7]" {
+			return "", &inbox.SQLError{Message: sql + args}
+		}
+		return `{"columns":["n"],"rows":[[7]],"affected":0}`, nil
+	}
+	r := host.Deliver(func(*inbox.Message) error {
+		rows, err := inbox.Pool.Query("SELECT $1", 7)
+		if err != nil {
+			return err
+		}
+		var n int
+		if err := rows.Rows[0].Scan(&n); err != nil || n != 7 {
+			return inbox.Drop("it answers something else")
+		}
+		return nil
+	}, inboxtest.Message{})
+	if r.Outcome != inboxtest.Ack {
+		t.Errorf("%+v", r)
 	}
 }
 

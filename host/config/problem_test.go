@@ -194,15 +194,11 @@ func TestAllowedTogether(t *testing.T) {
 
 func TestUnsupported(t *testing.T) {
 	for _, test := range []struct{ section, lines, key string }{
-		{"[database]", `handler_url = "postgres://x@db/inbox"`, "database.handler_url"},
 		{"[tables.dead]", "payload = \"x\"\n[runtime]\nlisten_http = \"localhost:1\"\nhttp_token = \"t\"\n[tables.more]", "runtime.listen_http"},
 		{"[tables.dead]", "payload = \"x\"\n[runtime]\nlisten_http = \"localhost:1\"\nhttp_token = \"t\"\n[tables.more]", "runtime.http_token"},
 		{"[tables.jobs]", `on_conflict = "x"`, "tables.jobs.on_conflict"},
 		{"[tables.jobs]", "processed_at = \"p\"\nretain = \"1h\"", "tables.jobs.retain"},
-		{"[handlers.a]", "connections = 2", "handlers.a.connections"},
 		{"[handlers.a]", `rate_limit = "1/s"`, "handlers.a.rate_limit"},
-		{"[handlers.a]", `transaction_role = "x"`, "handlers.a.transaction_role"},
-		{"[handlers.a]", `allow.db = "pool"`, "handlers.a.allow.db"},
 		{"[handlers.a]", `allow.files = [{ host = "x", guest = "/x", write = true }]`, "handlers.a.allow.files"},
 	} {
 		t.Run(test.key, func(t *testing.T) {

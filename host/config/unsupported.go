@@ -6,7 +6,6 @@ import "slices"
 // what happens to rows. A behaviour that arrives deletes its line here.
 
 var unsupportedTop = []unsupported[*Config]{
-	{"database.handler_url", "", func(c *Config) bool { return c.Database.HandlerURL != "" }},
 	{"runtime.listen_http", "", func(c *Config) bool { return c.Runtime.ListenHTTP != "" }},
 	{"runtime.http_token", "", func(c *Config) bool { return c.Runtime.HTTPToken != "" }},
 }
@@ -17,10 +16,7 @@ var unsupportedTables = []unsupported[*Table]{
 }
 
 var unsupportedHandlers = []unsupported[*Handler]{
-	{"connections", "", func(h *Handler) bool { return h.Connections != 1 }},
 	{"rate_limit", "", func(h *Handler) bool { return h.RateLimit != Rate{} }},
-	{"transaction_role", "", func(h *Handler) bool { return h.TransactionRole != "" }},
-	{"allow.db", `db = "pool" is `, func(h *Handler) bool { return slices.Contains(h.Allow.DB, "pool") }},
 	{"allow.files", "write is ", func(h *Handler) bool {
 		return slices.ContainsFunc(h.Allow.Files, func(m Mount) bool { return m.Write })
 	}},

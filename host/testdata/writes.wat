@@ -1,6 +1,7 @@
 ;; A handler that writes in its delivery's transaction. Its payload is a face and statements: "a" and
 ;; "INSERT ..~[1]|SELECT ..", each with the JSON of its arguments behind a ~ where it has some. It runs them all,
-;; whatever comes of them, and then does what its face says. The statement "!" is a pause.
+;; whatever comes of them, and then does what its face says. A statement behind a ^ runs on the thread's own pool,
+;; and the statement "!" is a pause.
 (module
   (import "inbox_v1" "payload" (func $payload (param i32 i32) (result i32)))
   (import "inbox_v1" "db" (func $db (param i32 i32 i32 i32 i32) (result i32)))
@@ -19,8 +20,10 @@
     (drop (call $poll_oneoff (i32.const 256) (i32.const 512) (i32.const 1) (i32.const 600))))
 
   ;; Runs the statement at [from, to). A failure leaves "-4 " and the result as the reason, an answer itself.
-  (func $run (param $from i32) (param $to i32) (local $args i32) (local $end i32) (local $r i32) (local $n i32)
+  (func $run (param $from i32) (param $to i32) (local $args i32) (local $end i32) (local $r i32) (local $n i32) (local $conn i32)
     (if (i32.eq (i32.load8_u (local.get $from)) (i32.const 0x21)) (then (call $sleep (i64.const 700000000)) (return)))
+    (local.set $conn (i32.ne (i32.load8_u (local.get $from)) (i32.const 0x5e)))
+    (local.set $from (i32.add (local.get $from) (i32.eqz (local.get $conn))))
     (local.set $args (local.get $from))
     (block $found
       (loop $more
@@ -30,7 +33,7 @@
         (br $more)))
     (local.set $end (local.get $args))
     (if (i32.lt_u (local.get $args) (local.get $to)) (then (local.set $args (i32.add (local.get $args) (i32.const 1)))))
-    (local.set $r (call $db (i32.const 1) (local.get $from) (i32.sub (local.get $end) (local.get $from))
+    (local.set $r (call $db (local.get $conn) (local.get $from) (i32.sub (local.get $end) (local.get $from))
       (local.get $args) (i32.sub (local.get $to) (local.get $args))))
     (local.set $n (call $result (i32.const 65539) (i32.const 65536)))
     (if (i32.lt_s (local.get $n) (i32.const 0)) (then (local.set $n (i32.const 0))))

@@ -30,38 +30,42 @@ type Guest struct {
 	// them the driver itself ends a statement whose context ends.
 	SessionSQL string
 	Cancel     func(ctx context.Context, session string) error
-	// Wash lists the statements that take back what a guest may have left in a session.
-	Wash []string
+	// Leave lists the statements that end what a guest may hold by a session of its own, and Wash those that take
+	// back what it may have left in any.
+	Leave, Wash []string
 }
 
-var _ store.GuestWork = (*work)(nil)
+var (
+	_ store.GuestWork    = (*work)(nil)
+	_ store.GuestSession = (*session)(nil)
+)
 
 // cancelIn bounds the cancellation of a statement. A connection on which it takes longer is closed.
 const cancelIn = 2 * time.Second
 
-// RunGuest implements [store.GuestWork].
-func (w *work) RunGuest(ctx context.Context, s dialect.GuestStatement, args []any, a *store.Answer) error {
+// RunGuest implements [store.Guest].
+func (c *session) RunGuest(ctx context.Context, s dialect.GuestStatement, args []any, a *store.Answer) error {
 	if s.Marks > 0 && s.Marks != len(args) {
 		// A driver that writes arguments into the text must not meet a question mark that is none.
 		return &store.GuestError{Message: fmt.Sprintf("the statement has %d question marks, and there are %d arguments", s.Marks, len(args))}
 	}
-	if w.guest == nil {
+	if c.guest == nil {
 		return errors.New("this store runs no statements of guests")
 	}
-	if w.guest.Prepare != nil {
-		if err := w.guest.Prepare(w.held); err != nil {
+	if c.guest.Prepare != nil {
+		if err := c.guest.Prepare(c.held); err != nil {
 			return err
 		}
 	}
 	values := make([]any, len(args))
 	for i, arg := range args {
-		values[i] = w.guest.Argument(arg)
+		values[i] = c.guest.Argument(arg)
 	}
-	err := w.cancellable(ctx, func(ctx context.Context) error { return w.runGuest(ctx, s, values, a) })
+	err := c.cancellable(ctx, func(ctx context.Context) error { return c.runGuest(ctx, s, values, a) })
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if answered := w.guest.Error(err); answered != nil {
+	if answered := c.guest.Error(err); answered != nil {
 		return answered
 	}
 	return err
@@ -69,12 +73,12 @@ func (w *work) RunGuest(ctx context.Context, s dialect.GuestStatement, args []an
 
 // cancellable runs a statement, and cancels it on the server when ctx ends: a driver that only closes the
 // connection leaves the statement running, with its locks.
-func (w *work) cancellable(ctx context.Context, run func(ctx context.Context) error) error {
-	if w.guest.Cancel == nil {
+func (c *session) cancellable(ctx context.Context, run func(ctx context.Context) error) error {
+	if c.guest.Cancel == nil {
 		return run(ctx)
 	}
-	if w.id == "" {
-		if err := w.held.QueryRowContext(ctx, w.guest.SessionSQL).Scan(&w.id); err != nil {
+	if c.id == "" {
+		if err := c.held.QueryRowContext(ctx, c.guest.SessionSQL).Scan(&c.id); err != nil {
 			return err
 		}
 	}
@@ -86,7 +90,7 @@ func (w *work) cancellable(ctx context.Context, run func(ctx context.Context) er
 		time.AfterFunc(cancelIn, cut) // after the call it cuts nothing
 		bounded, end := context.WithTimeout(running, cancelIn)
 		defer end()
-		if w.guest.Cancel(bounded, w.id) != nil {
+		if c.guest.Cancel(bounded, c.id) != nil {
 			cut()
 		}
 	})
@@ -94,14 +98,14 @@ func (w *work) cancellable(ctx context.Context, run func(ctx context.Context) er
 	if !stop() {
 		<-cancelled
 		// A cancellation that came late ends this instead of the connection's next statement.
-		_, _ = w.held.ExecContext(running, "DO 0")
+		_, _ = c.held.ExecContext(running, "DO 0")
 	}
 	return err
 }
 
-func (w *work) runGuest(ctx context.Context, s dialect.GuestStatement, args []any, a *store.Answer) error {
+func (c *session) runGuest(ctx context.Context, s dialect.GuestStatement, args []any, a *store.Answer) error {
 	if !s.Answers() {
-		result, err := w.held.ExecContext(ctx, s.SQL, args...)
+		result, err := c.held.ExecContext(ctx, s.SQL, args...)
 		if err != nil {
 			return err
 		}
@@ -109,7 +113,7 @@ func (w *work) runGuest(ctx context.Context, s dialect.GuestStatement, args []an
 		a.Changed(n)
 		return err
 	}
-	columns, err := w.queryGuest(ctx, s, args, a)
+	columns, err := c.queryGuest(ctx, s, args, a)
 	if err != nil || columns > 0 {
 		if s.Returns && s.Verb != "SELECT" {
 			a.Changed(a.Rows())
@@ -118,13 +122,13 @@ func (w *work) runGuest(ctx context.Context, s dialect.GuestStatement, args []an
 	}
 	// It began with WITH.
 	var n int64
-	err = w.held.QueryRowContext(ctx, w.guest.ChangedSQL).Scan(&n)
+	err = c.held.QueryRowContext(ctx, c.guest.ChangedSQL).Scan(&n)
 	a.Changed(max(n, 0))
 	return err
 }
 
-func (w *work) queryGuest(ctx context.Context, s dialect.GuestStatement, args []any, a *store.Answer) (columns int, err error) {
-	rows, err := w.held.QueryContext(ctx, s.SQL, args...)
+func (c *session) queryGuest(ctx context.Context, s dialect.GuestStatement, args []any, a *store.Answer) (columns int, err error) {
+	rows, err := c.held.QueryContext(ctx, s.SQL, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -148,7 +152,7 @@ func (w *work) queryGuest(ctx context.Context, s dialect.GuestStatement, args []
 			return len(types), err
 		}
 		for i, v := range sources {
-			kind, v := w.guest.Kind(typeNames[i], v)
+			kind, v := c.guest.Kind(typeNames[i], v)
 			if err := text.Scan(v); err != nil {
 				return len(types), err
 			}
@@ -158,10 +162,20 @@ func (w *work) queryGuest(ctx context.Context, s dialect.GuestStatement, args []
 	return len(types), rows.Err()
 }
 
-// Wash implements [store.GuestWork].
-func (w *work) Wash(ctx context.Context) error {
-	for _, text := range w.guest.Wash {
-		if _, err := w.held.ExecContext(ctx, text); err != nil {
+// Wash implements [store.GuestWork]. The session's locks are not the guest's.
+func (w *work) Wash(ctx context.Context) error { return w.execAll(ctx, w.guest.Wash) }
+
+// Wash implements [store.GuestSession].
+func (s *session) Wash(ctx context.Context) error {
+	if err := s.execAll(ctx, s.guest.Leave); err != nil {
+		return err
+	}
+	return s.execAll(ctx, s.guest.Wash)
+}
+
+func (s *session) execAll(ctx context.Context, texts []string) error {
+	for _, text := range texts {
+		if _, err := s.held.ExecContext(ctx, text); err != nil {
 			return err
 		}
 	}

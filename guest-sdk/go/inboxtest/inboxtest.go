@@ -37,6 +37,8 @@ type Host struct {
 	// Tx answers the statements of [inbox.Tx] with the result's JSON, or an
 	// [*inbox.SQLError]; args is a JSON array. Without it they are not allowed.
 	Tx func(sql, args string) (result string, err error)
+	// Pool answers those of [inbox.Pool] in the same way.
+	Pool func(sql, args string) (result string, err error)
 
 	// HTTP answers the requests of [inbox.Send], or fails with an [*inbox.HTTPError]. Without it they are not
 	// allowed.
@@ -209,10 +211,14 @@ func (f *fake) Outcome(code int32) int32 {
 // DB asks the test.
 func (f *fake) DB(conn int32, sql, args string) int32 {
 	f.answer = nil
-	if f.host.Tx == nil || conn != 1 {
+	run := f.host.Pool
+	if conn == 1 {
+		run = f.host.Tx
+	}
+	if run == nil {
 		return notAllowed
 	}
-	answer, err := f.host.Tx(sql, args)
+	answer, err := run(sql, args)
 	if err == nil {
 		f.answer = []byte(answer)
 		return int32(len(answer))

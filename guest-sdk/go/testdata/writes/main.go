@@ -1,9 +1,10 @@
-// Command writes is a handler that writes in its delivery's transaction.
+// Command writes is a handler that writes in its delivery's transaction, or on its thread's pool.
 package main
 
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	inbox "github.com/inbox-wasm/inbox-wasm/guest-sdk/go"
 )
@@ -14,7 +15,11 @@ func main() {}
 
 // handle runs its payload as a statement with one argument of each kind, and says what came of it.
 func handle(m *inbox.Message) error {
-	rows, err := inbox.Tx.Query(string(m.Payload()), int64(1)<<62+1, "ü", []byte{0, 255}, true, nil)
+	conn, sql := inbox.Tx, string(m.Payload())
+	if rest, pool := strings.CutPrefix(sql, "pool:"); pool {
+		conn, sql = inbox.Pool, rest
+	}
+	rows, err := conn.Query(sql, int64(1)<<62+1, "ü", []byte{0, 255}, true, nil)
 	var refused *inbox.SQLError
 	if errors.As(err, &refused) {
 		return inbox.DeadLetter(fmt.Sprint(refused.Code, " ", refused))
