@@ -60,7 +60,7 @@ func TestAdvisoryLostSessionInterruptsItsGuest(t *testing.T) {
 		b := open(t, db, "[runtime]\ndrain_timeout = \"10ms\"\n"+keyedTables+handler(t, "work", "jobs", "timeout = \"1m\""))
 		b.write("jobs", ofCustomer("a", "loop")...)
 		b.start()
-		eventually(t, "the row is in work", func() bool { return b.subscriptions[0].settler.inHand() == 1 })
+		eventually(t, "the row is in work", func() bool { return b.subscriptions()[0].settler.inHand() == 1 })
 		if db.Name == "postgres" {
 			b.query("SELECT pg_terminate_backend(pid)::text FROM pg_locks WHERE locktype = 'advisory' AND " +
 				"database = (SELECT oid FROM pg_database WHERE datname = current_database())")
@@ -77,7 +77,7 @@ func TestAdvisoryOnSQLiteServesAlone(t *testing.T) {
 	db := onSQLite(t)
 	b := open(t, db, keyedTables+handler(t, "work", "jobs", ""))
 	b.start()
-	eventually(t, "it runs", func() bool { return b.subscriptions[0].emptyClaims.Load() > 0 })
+	eventually(t, "it runs", func() bool { return b.subscriptions()[0].emptyClaims.Load() > 0 })
 	// Another service of this process shares the registry of its locks.
 	two := reopen(t, parse(t, db, keyedTables+handler(t, "work", "jobs", "")), untilEmpty)
 	two.drain()

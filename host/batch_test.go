@@ -92,7 +92,7 @@ func TestBrokenBatchComesBackOneByOne(t *testing.T) {
 					t.Errorf("rows: %q", rows)
 				}
 				// What came through alone shares calls again.
-				if n := len(b.subscriptions[0].lone.rows); n != 0 {
+				if n := len(b.subscriptions()[0].lone.rows); n != 0 {
 					t.Errorf("%d rows are remembered", n)
 				}
 			})

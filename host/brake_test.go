@@ -106,7 +106,7 @@ func TestRefusedSettlementsPauseClaims(t *testing.T) {
 			b.enqueue("jobs", "work", many("ok", 50)...)
 			b.start()
 			eventually(t, "claims have paused several times", func() bool { return b.log.count("claims pause") >= 4 })
-			handled := b.subscriptions[0].counters.handled.Load()
+			handled := b.subscriptions()[0].counters.handled.Load()
 			if handled > 60 {
 				t.Errorf("%d calls were made for nothing", handled)
 			}

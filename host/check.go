@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ import (
 // once.
 type checker struct {
 	config   *config.Config
+	log      *slog.Logger // nil says nothing
 	problems config.Problems
 	// warnings do not keep the service from starting.
 	warnings config.Problems
@@ -162,6 +164,13 @@ func deadGroups(c *config.Config, t *config.Table) []string {
 		}
 	}
 	return groups
+}
+
+// handlers refuses a configuration that has nothing to run.
+func (c *checker) handlers() {
+	if len(c.config.Handlers) == 0 {
+		c.add(0, "handlers", "none is declared", "add [handlers.NAME] with its module and its table")
+	}
 }
 
 // modules compiles the handlers' modules beside each other, each file once.

@@ -18,7 +18,7 @@ func planner(t *testing.T, h config.Handler, idle, queued int) (*claimer, *queue
 	q := newQueue(0)
 	now := noon
 	h.PollInterval, h.Table = time.Second, &config.Table{}
-	s := &subscription{handler: &h, queue: q, settler: &settler{}, now: func() time.Time { return now }}
+	s := &subscription{counters: &counters{}, handler: &h, queue: q, settler: &settler{}, now: func() time.Time { return now }}
 	for range h.Threads {
 		q.enter()
 	}
@@ -110,7 +110,7 @@ func TestLastAttemptsAreNeitherPrefetchedNorStarved(t *testing.T) {
 		var written atomic.Int64
 		load.Go(func() { // a constant load behind and before them
 			for ctx.Err() == nil {
-				if b.subscriptions[0].settler.inHand() < 40 {
+				if b.subscriptions()[0].settler.inHand() < 40 {
 					if err := b.Enqueue(ctx, "jobs", messages("work", many("ok", 20))); err == nil {
 						written.Add(20)
 					}
@@ -118,7 +118,7 @@ func TestLastAttemptsAreNeitherPrefetchedNorStarved(t *testing.T) {
 			}
 		})
 		b.start()
-		sub := b.subscriptions[0]
+		sub := b.subscriptions()[0]
 		eventually(t, "the rows on their last attempt are handled", func() bool {
 			sub.queue.mu.Lock()
 			defer sub.queue.mu.Unlock()

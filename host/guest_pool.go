@@ -32,11 +32,12 @@ type guestPool struct {
 
 // newPool is a thread's pool, nil where the handler has none.
 func (s *subscription) newPool() *guestPool {
-	if s.guests == nil {
+	guests := s.assets.guests
+	if guests == nil {
 		return nil
 	}
-	d := s.guests.Dialect().(dialect.Guests) // or the start was refused
-	return &guestPool{store: s.guests, rules: d.PoolRules(), log: s.log, limit: s.handler.Limits.DBResult, permits: make(chan struct{}, s.handler.Connections)}
+	d := guests.Dialect().(dialect.Guests) // or the start was refused
+	return &guestPool{store: guests, rules: d.PoolRules(), log: s.log, limit: s.handler.Limits.DBResult, permits: make(chan struct{}, s.handler.Connections)}
 }
 
 // run runs one statement. It returns soon after ctx ends, whatever the database does; the statement is cancelled.

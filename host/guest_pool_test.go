@@ -202,7 +202,7 @@ func openGuests(t *testing.T, db testdb.Database, connections int) *guestPool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sub := &subscription{guests: s, log: (&lines{}).logger(), handler: &config.Handler{Connections: connections, Limits: config.Limits{DBResult: 1 << 20}}}
+	sub := &subscription{assets: &assets{guests: s}, log: (&lines{}).logger(), handler: &config.Handler{Connections: connections, Limits: config.Limits{DBResult: 1 << 20}}}
 	p := sub.newPool()
 	t.Cleanup(func() {
 		p.end()

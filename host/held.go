@@ -10,14 +10,14 @@ import (
 
 // openForms opens the forms that hold something of the database, before the first claim of any. Where one
 // cannot be opened, none is left open.
-func (s *Service) openForms(ctx context.Context) error {
-	for i, sub := range s.subscriptions {
+func openForms(ctx context.Context, subscriptions []*subscription) error {
+	for i, sub := range subscriptions {
 		held, ok := sub.form.(forms.Held)
 		if !ok {
 			continue
 		}
 		if err := held.Open(ctx); err != nil {
-			return errors.Join(fmt.Errorf("handler %s: %w", sub.handler.Name, err), closeForms(s.subscriptions[:i+1]))
+			return errors.Join(fmt.Errorf("handler %s: %w", sub.handler.Name, err), closeForms(subscriptions[:i+1]))
 		}
 	}
 	return nil

@@ -24,20 +24,26 @@ type HandlerInfo struct {
 // handlers. An error is config.Problems.
 func (s *Service) Check(ctx context.Context) ([]HandlerInfo, error) {
 	c := &checker{config: s.options.Config}
-	infos := make([]HandlerInfo, len(s.subscriptions))
-	for i, sub := range s.subscriptions {
-		instance, err := sub.module.NewInstance(ctx, sub.settings)
-		if err != nil {
-			c.handler(sub.handler, "module", err.Error(), "correct what it says, often a key of the handler's config")
-		} else if err := instance.Close(ctx); err != nil {
-			c.handler(sub.handler, "module", err.Error(), "report this: an instance should close")
-		}
+	subscriptions := s.subscriptions()
+	infos := make([]HandlerInfo, len(subscriptions))
+	for i, sub := range subscriptions {
+		c.instance(ctx, sub)
 		infos[i] = HandlerInfo{
 			Handler: sub.handler.Name, Table: sub.table.String(), Group: sub.handler.Group, Form: formName(sub.handler.Table),
-			Threads: sub.handler.Threads, Module: sub.module.Info(), Statements: sub.form.Statements(),
+			Threads: sub.handler.Threads, Module: sub.assets.module.Info(), Statements: sub.form.Statements(),
 		}
 	}
 	return infos, c.err()
+}
+
+// instance makes one instance and closes it.
+func (c *checker) instance(ctx context.Context, sub *subscription) {
+	instance, err := sub.assets.module.NewInstance(ctx, sub.settings)
+	if err != nil {
+		c.handler(sub.handler, "module", err.Error(), "correct what it says, often a key of the handler's config")
+	} else if err := instance.Close(ctx); err != nil {
+		c.handler(sub.handler, "module", err.Error(), "report this: an instance should close")
+	}
 }
 
 // formName is the form of a table, as the documentation calls it.

@@ -55,7 +55,7 @@ func newInline(s *subscription, form forms.Connected) *inline {
 }
 
 // run is the run of a subscription.
-func (r *inline) run(ctx context.Context, drain time.Duration, abort <-chan struct{}) error {
+func (r *inline) run(ctx context.Context, hurry <-chan struct{}) error {
 	var threads, probing sync.WaitGroup
 	guests, interrupt := context.WithCancel(context.WithoutCancel(ctx))
 	defer interrupt()
@@ -69,7 +69,7 @@ func (r *inline) run(ctx context.Context, drain time.Duration, abort <-chan stru
 	close(r.sub.stopping)
 	r.gate.close()
 	var err error
-	if !waitFor(&threads, drain, abort) {
+	if !waitFor(&threads, asLongAsItTakes, hurry) {
 		r.log.Warn("handlers are interrupted: the drain is over before they are")
 		interrupt()
 		if !waitFor(&threads, interruptTimeout+answerTimeout, nil) {

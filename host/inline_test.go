@@ -94,8 +94,8 @@ func TestRowLockPoisonDoesNotSpin(t *testing.T) {
 		c := b.count()
 		stop := b.start()
 		eventually(t, "the rows behind the poison are done", func() bool { return b.counts("work").Acked == 20 })
-		claims, looks := c.holds.Load(), b.subscriptions[0].emptyClaims.Load()
-		eventually(t, "the queue is looked at", func() bool { return b.subscriptions[0].emptyClaims.Load() > looks+5 })
+		claims, looks := c.holds.Load(), b.subscriptions()[0].emptyClaims.Load()
+		eventually(t, "the queue is looked at", func() bool { return b.subscriptions()[0].emptyClaims.Load() > looks+5 })
 		if n := c.holds.Load() - claims; n > 10 {
 			t.Errorf("%d claims where all rows wait, want one a poll", n)
 		}
@@ -145,8 +145,8 @@ func (s *countedSession) Close() error {
 func (b *bench) count() *counting {
 	b.t.Helper()
 	c := &counting{Store: b.store}
-	for _, sub := range b.subscriptions {
-		form := (&checker{config: b.options.Config}).form(b.t.Context(), c, sub.handler, b.tables, b.options.Now)
+	for _, sub := range b.subscriptions() {
+		form := (&checker{config: b.options.Config}).form(b.t.Context(), c, sub.handler, b.current.Load().tables, b.options.Now)
 		if form == nil {
 			b.t.Fatal("no form")
 		}
@@ -306,7 +306,7 @@ func TestRowLockInterrupts(t *testing.T) {
 func (b *bench) inWork() {
 	b.t.Helper()
 	eventually(b.t, "a handler runs", func() bool {
-		return slices.ContainsFunc(b.subscriptions[0].inline.inHand(), func(b *batch) bool {
+		return slices.ContainsFunc(b.subscriptions()[0].inline.inHand(), func(b *batch) bool {
 			return b.tasks[0].deadline.Load() != 0 && !b.settling.Load()
 		})
 	})

@@ -17,7 +17,7 @@ type ledger struct {
 }
 
 func (s *subscription) newLedger() ledger {
-	l := ledger{log: s.log, counters: &s.counters, brake: s.brake}
+	l := ledger{log: s.log, counters: s.counters, brake: s.brake}
 	if s.publisher != nil {
 		l.committed = s.publisher.committed
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -15,15 +16,15 @@ import (
 // listener wakes subscriptions when other sessions write rows for them. A notification that is lost
 // loses no row: the poll interval is the floor.
 type listener struct {
-	service  *Service
+	log      *slog.Logger
 	store    store.Listener
 	channels map[string][]*subscription
 }
 
 // newListener gives nil where no subscription listens.
-func newListener(s *Service) (*listener, error) {
-	l := &listener{service: s, channels: map[string][]*subscription{}}
-	for _, sub := range s.subscriptions {
+func newListener(s *Service, subscriptions []*subscription) (*listener, error) {
+	l := &listener{log: s.options.Log, channels: map[string][]*subscription{}}
+	for _, sub := range subscriptions {
 		if !sub.handler.Listen {
 			continue
 		}
@@ -51,11 +52,10 @@ func (l *listener) run(ctx context.Context) {
 	retry := backoff.NewExponentialBackOff()
 	retry.InitialInterval = 100 * time.Millisecond
 	retry.MaxInterval = 5 * time.Second
-	log := l.service.options.Log
 	for {
 		err := l.store.Listen(ctx, names, func() {
 			retry.Reset()
-			log.Debug("listening", "channels", names)
+			l.log.Debug("listening", "channels", names)
 			for _, subs := range l.channels {
 				wake(subs, "")
 			}
@@ -64,7 +64,7 @@ func (l *listener) run(ctx context.Context) {
 			return
 		}
 		pause := retry.NextBackOff()
-		log.Warn("notifications are lost; polling goes on", "error", err, "again_in", pause)
+		l.log.Warn("notifications are lost; polling goes on", "error", err, "again_in", pause)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():

@@ -23,10 +23,10 @@ func listening(t *testing.T, db testdb.Database) *bench {
 	t.Helper()
 	toml := tables + strings.Replace(handler(t, "work", "jobs", "listen = true"), `"20ms"`, `"1h"`, 1)
 	b := open(t, db, toml)
-	b.script(b.store.Dialect().(dialect.Notifies).Trigger(b.subscriptions[0].table))
+	b.script(b.store.Dialect().(dialect.Notifies).Trigger(b.subscriptions()[0].table))
 	b.start()
 	eventually(t, "the handler listens and has looked for rows", func() bool {
-		return b.log.count("msg=listening") > 0 && b.subscriptions[0].emptyClaims.Load() > 1
+		return b.log.count("msg=listening") > 0 && b.subscriptions()[0].emptyClaims.Load() > 1
 	})
 	return b
 }

@@ -89,7 +89,7 @@ func TestCase07_ARowAboveItsCapIsMovedBeforeTheHandlerRuns(t *testing.T) {
 		b.drain()
 		equal(t, "counts", b.counts("work"), Counts{Acked: 2, DeadLettered: 1})
 		equal(t, "dead letters", b.rows("dead_jobs", "id", "payload", "attempt", "error"), "2|i|4|the last attempt was not settled: its process ended, or the database refused it\n")
-		equal(t, "calls", b.subscriptions[0].counters.handled.Load(), 2)
+		equal(t, "calls", b.subscriptions()[0].counters.handled.Load(), 2)
 	})
 }
 

@@ -93,7 +93,7 @@ func TestPoolerSessionModeServesEveryForm(t *testing.T) {
 			toml := declared + strings.Replace(handler(t, "work", "jobs", "listen = true\nthreads = 2"), `"20ms"`, `"1h"`, 1)
 			b := open(t, db, toml)
 			other := connect(t, direct)
-			script(t, other, b.store.Dialect().(dialect.Notifies).Trigger(b.subscriptions[0].table))
+			script(t, other, b.store.Dialect().(dialect.Notifies).Trigger(b.subscriptions()[0].table))
 			b.start()
 			eventually(t, "the handler listens", func() bool { return b.log.count("msg=listening") > 0 })
 			// The start of the listener wakes everybody once, so that one round could be that.

@@ -15,26 +15,30 @@ import (
 
 // publisher writes the rows that a handler's guests publish.
 type publisher struct {
-	service *Service
-	handler *config.Handler
+	service    *Service
+	generation *generation
+	handler    *config.Handler
 	// alone writes a row in a transaction of its own, on the service's pool.
 	alone engine.Publications
 }
 
 // publication is a row that was published.
 type publication struct {
-	table *config.Table
-	group string
+	table, group string
 }
 
 // newPublisher gives nil for a handler that allows none.
-func newPublisher(s *Service, h *config.Handler) *publisher {
+func newPublisher(s *Service, g *generation, h *config.Handler) *publisher {
 	if len(h.Allow.Publish) == 0 {
 		return nil
 	}
-	p := &publisher{service: s, handler: h}
+	p := &publisher{service: s, generation: g, handler: h}
 	p.alone = p.write(func(ctx context.Context, declared *config.Table, m forms.Message) error {
-		return s.Enqueue(ctx, declared.Key, []forms.Message{m})
+		if err := s.writer(g, declared).Write(ctx, []forms.Message{m}); err != nil {
+			return err
+		}
+		s.wakeReaders(declared.Key, m.Group)
+		return nil
 	})
 	return p
 }
@@ -51,10 +55,10 @@ func (s *subscription) publications(t *task) engine.Publications {
 		if form.Opens() && !s.connect(ctx, t) {
 			return ctx.Err()
 		}
-		if err := s.publisher.service.writer(declared).WriteIn(ctx, form, t.delivery, &m); err != nil {
+		if err := s.publisher.service.writer(s.generation, declared).WriteIn(ctx, form, t.delivery, &m); err != nil {
 			return err
 		}
-		t.published = append(t.published, publication{declared, m.Group})
+		t.published = append(t.published, publication{declared.Key, m.Group})
 		return nil
 	})
 }
@@ -68,7 +72,7 @@ func (p *publisher) aloneOrNil() engine.Publications {
 
 // write judges and reads a message before it is written.
 func (p *publisher) write(write func(context.Context, *config.Table, forms.Message) error) engine.Publications {
-	cfg := p.service.options.Config
+	cfg := p.generation.config
 	return func(ctx context.Context, table string, text []byte) ([]byte, abi.Errno) {
 		declared := cfg.Table(table)
 		if declared == nil || !slices.Contains(p.handler.Allow.Publish, declared) {

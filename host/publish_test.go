@@ -26,7 +26,7 @@ func TestGuestsPublish(t *testing.T) {
 		b := open(t, db, tables+publishing(t, `allow.publish = ["plain"]`)+sink)
 		b.start()
 		eventually(t, "both have looked for rows", func() bool {
-			return b.subscriptions[0].emptyClaims.Load() > 0 && b.subscriptions[1].emptyClaims.Load() > 0
+			return b.subscriptions()[0].emptyClaims.Load() > 0 && b.subscriptions()[1].emptyClaims.Load() > 0
 		})
 		b.enqueue("jobs", "work", `{"payload":"ok"}`, `{"payload_base64":"b2s="}`, `{"payload":"ok","surprise":1}`, `no JSON`, `{"payload":"ok","headers":{"a":"b"}}`)
 		eventually(t, "the rows are handled", func() bool {
@@ -63,7 +63,7 @@ func TestPublishingInTheTransaction(t *testing.T) {
 		b := open(t, db, tables+publishing(t, "transactional = true\nallow.publish = [\"plain\"]\nbackoff = { initial = \"1h\", max = \"1h\" }")+sink)
 		stop := b.start()
 		eventually(t, "both have looked for rows", func() bool {
-			return b.subscriptions[0].emptyClaims.Load() > 0 && b.subscriptions[1].emptyClaims.Load() > 0
+			return b.subscriptions()[0].emptyClaims.Load() > 0 && b.subscriptions()[1].emptyClaims.Load() > 0
 		})
 		b.enqueue("jobs", "work", `{"payload":"ok"}`, `{"payload":"t"}`, `{"payload_base64":"b2s="}`, `{"payload":"t"}`)
 		eventually(t, "the rows are handled", func() bool {

@@ -38,12 +38,12 @@ func put(t *testing.T, s store.Store, b *bench, n int) {
 	for i := range n {
 		key := fmt.Sprint(i)
 		m := forms.Message{Group: "work", Payload: []byte("z")}
-		if b.subscriptions[0].table.Key != nil {
+		if b.subscriptions()[0].table.Key != nil {
 			m.PartitionKey = &key
 		}
 		list = append(list, m)
 	}
-	if err := forms.NewWriter(s, b.subscriptions[0].table, b.options.Now).Write(t.Context(), list); err != nil {
+	if err := forms.NewWriter(s, b.subscriptions()[0].table, b.options.Now).Write(t.Context(), list); err != nil {
 		t.Fatal(err)
 	}
 }

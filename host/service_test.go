@@ -161,7 +161,7 @@ func TestStopGivesUnstartedRowsBack(t *testing.T) {
 		b.enqueue("jobs", "work", many("z", 30)...)
 		stop := b.start()
 		eventually(t, "rows wait for the thread", func() bool {
-			return b.counts("work").Acked > 0 && b.subscriptions[0].settler.inHand() > 10
+			return b.counts("work").Acked > 0 && b.subscriptions()[0].settler.inHand() > 10
 		})
 		if err := stop(); err != nil {
 			t.Error(err)
@@ -195,7 +195,7 @@ func TestStopInterruptsWhatOutlastsTheDrain(t *testing.T) {
 						t.Error(err)
 					}
 				})
-				eventually(t, "the row is in work", func() bool { return b.subscriptions[0].settler.inHand() == 1 && b.busy() })
+				eventually(t, "the row is in work", func() bool { return b.subscriptions()[0].settler.inHand() == 1 && b.busy() })
 				cancel()
 				if how == "abort" {
 					close(abort)
@@ -210,7 +210,7 @@ func TestStopInterruptsWhatOutlastsTheDrain(t *testing.T) {
 
 // busy reports whether the first subscription's threads have started every row in hand.
 func (b *bench) busy() bool {
-	s := b.subscriptions[0].settler
+	s := b.subscriptions()[0].settler
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.tasks {

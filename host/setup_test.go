@@ -214,7 +214,7 @@ func (b *bench) start() (stop func() error) {
 
 // counts are what a handler has done.
 func (b *bench) counts(handler string) Counts {
-	for _, sub := range b.subscriptions {
+	for _, sub := range b.subscriptions() {
 		if sub.handler.Name == handler {
 			return sub.counters.read()
 		}

@@ -17,7 +17,7 @@ func TestSpentRowsInFrontOfAGoodOne(t *testing.T) {
 		b.enqueue("jobs", "work", "ok")
 		b.drain()
 		equal(t, "counts", b.counts("work"), Counts{Acked: 1, DeadLettered: 1000})
-		equal(t, "calls", b.subscriptions[0].counters.handled.Load(), 1)
+		equal(t, "calls", b.subscriptions()[0].counters.handled.Load(), 1)
 		left := b.rows("jobs WHERE name = 'dead' AND attempt = 4", "payload")
 		equal(t, "dead letters", strings.Count(left, "trap\n"), 1000)
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,17 +19,17 @@ import (
 
 // subscription is one handler at work on its rows.
 type subscription struct {
-	handler   *config.Handler
-	table     *dialect.Table
-	store     store.Store
-	form      forms.Form
-	module    *engine.Module
-	guests    store.Store // of the threads' own pools, nil where the handler allows none
-	publisher *publisher  // nil where the handler allows no publishing
-	settings  engine.Settings
-	policy    policy
-	log       *slog.Logger
-	now       func() time.Time
+	generation *generation // that made it
+	handler    *config.Handler
+	table      *dialect.Table
+	store      store.Store
+	form       forms.Form
+	assets     *assets
+	publisher  *publisher // nil where the handler allows no publishing
+	settings   engine.Settings
+	policy     policy
+	log        *slog.Logger
+	now        func() time.Time
 
 	// inline runs the subscription where its form holds rows by connections; nil for the others.
 	inline *inline
@@ -37,7 +38,11 @@ type subscription struct {
 	queue       *queue
 	lone        lone
 	settler     *settler
-	counters    counters
+	counters    *counters
+
+	// retire ends the context of run, and ended is closed when run has returned. Without retire it was never run.
+	retire context.CancelFunc
+	ended  chan struct{}
 
 	// wake has a signal when a row was written by this process.
 	wake chan struct{}
@@ -57,12 +62,12 @@ type subscription struct {
 	failure     atomic.Pointer[error]
 }
 
-// run claims and handles rows until ctx ends. Then it lets the handlers finish, for at most the drain
-// timeout or until abort is closed, interrupts those that have not, gives back every row that is not
-// settled and returns. An error says what could not be brought to an end.
-func (s *subscription) run(ctx context.Context, drain time.Duration, abort <-chan struct{}) error {
+// run claims and handles rows until ctx ends. Then it lets the handlers finish until hurry is closed, interrupts
+// those that have not, gives back every row that is not settled and returns. An error says what could not be brought
+// to an end.
+func (s *subscription) run(ctx context.Context, hurry <-chan struct{}) error {
 	if s.inline != nil {
-		return s.inline.run(ctx, drain, abort)
+		return s.inline.run(ctx, hurry)
 	}
 	var threads, claims, settling sync.WaitGroup
 	guests, interrupt := context.WithCancel(context.WithoutCancel(ctx))
@@ -84,11 +89,11 @@ func (s *subscription) run(ctx context.Context, drain time.Duration, abort <-cha
 	for _, t := range s.queue.close() {
 		s.giveBack(t)
 	}
-	waitFor(&claims, answerTimeout, abort)
+	waitFor(&claims, answerTimeout, hurry)
 	cutClaims()
 	claims.Wait()
 	var err error
-	if !waitFor(&threads, drain, abort) {
+	if !waitFor(&threads, asLongAsItTakes, hurry) {
 		s.log.Warn("handlers are interrupted: the drain is over before they are")
 		interrupt()
 		if !waitFor(&threads, interruptTimeout, nil) {
@@ -111,9 +116,12 @@ const (
 	flushTimeout = 15 * time.Second
 )
 
-// waitFor waits for a group, at most for a time or until abort is closed, and says whether it came to
+// asLongAsItTakes is the limit of a wait that something else bounds: calls have deadlines of their own.
+const asLongAsItTakes = time.Duration(math.MaxInt64)
+
+// waitFor waits for a group, at most for a time or until hurry is closed, and says whether it came to
 // its end.
-func waitFor(group *sync.WaitGroup, limit time.Duration, abort <-chan struct{}) bool {
+func waitFor(group *sync.WaitGroup, limit time.Duration, hurry <-chan struct{}) bool {
 	done := make(chan struct{})
 	go func() {
 		group.Wait()
@@ -125,7 +133,7 @@ func waitFor(group *sync.WaitGroup, limit time.Duration, abort <-chan struct{}) 
 	case <-done:
 		return true
 	case <-timer.C:
-	case <-abort:
+	case <-hurry:
 	}
 	select {
 	case <-done:

@@ -95,7 +95,7 @@ func (t *thread) prepare(ctx context.Context) bool {
 
 // start makes an instance.
 func (t *thread) start(ctx context.Context) error {
-	instance, err := t.sub.module.NewInstance(ctx, t.sub.settings)
+	instance, err := t.sub.assets.module.NewInstance(ctx, t.sub.settings)
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,7 @@ func TestTransactionalInterruptedByTheStop(t *testing.T) {
 		b.enqueue("jobs", "work", note("l", "looping"))
 		stop := b.start()
 		eventually(t, "the guest has the row", func() bool {
-			s := b.subscriptions[0]
+			s := b.subscriptions()[0]
 			return s.inline == nil && s.settler.inHand() > 0 || s.inline != nil && len(s.inline.inHand()) > 0
 		})
 		if err := stop(); err != nil {

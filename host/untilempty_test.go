@@ -34,7 +34,7 @@ func TestUntilEmptyWaitsForLockedRows(t *testing.T) {
 				}
 				ended := make(chan error, 1)
 				go func() { ended <- b.Run(context.WithoutCancel(t.Context()), nil) }()
-				eventually(t, "claims come back empty", func() bool { return b.subscriptions[0].emptyClaims.Load() >= 4 })
+				eventually(t, "claims come back empty", func() bool { return b.subscriptions()[0].emptyClaims.Load() >= 4 })
 				if err := tx.Rollback(); err != nil {
 					t.Fatal(err)
 				}

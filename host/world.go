@@ -22,7 +22,7 @@ func environment(h *config.Handler) (env [][2]string) {
 // mounts opens the directories that a handler allows, and reports those that cannot be.
 func (c *checker) mounts(h *config.Handler) (mounts []*engine.Mount) {
 	for _, m := range h.Allow.Files {
-		mount, err := engine.OpenMount(m.Host, m.Guest)
+		mount, err := engine.OpenMount(m.Host, m.Guest, m.Write)
 		if err != nil {
 			c.handler(h, "allow.files", fmt.Sprintf("cannot open %s: %v", m.Host, err), "name a directory that is there and that this user may read")
 			continue

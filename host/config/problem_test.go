@@ -199,7 +199,6 @@ func TestUnsupported(t *testing.T) {
 		{"[tables.jobs]", `on_conflict = "x"`, "tables.jobs.on_conflict"},
 		{"[tables.jobs]", "processed_at = \"p\"\nretain = \"1h\"", "tables.jobs.retain"},
 		{"[handlers.a]", `rate_limit = "1/s"`, "handlers.a.rate_limit"},
-		{"[handlers.a]", `allow.files = [{ host = "x", guest = "/x", write = true }]`, "handlers.a.allow.files"},
 	} {
 		t.Run(test.key, func(t *testing.T) {
 			_, err := Parse("inbox.toml", []byte(after(test.section, test.lines)), env())

@@ -1,7 +1,5 @@
 package config
 
-import "slices"
-
 // What the specification has and the runtime does not do yet is refused, since ignoring it would change
 // what happens to rows. A behaviour that arrives deletes its line here.
 
@@ -17,9 +15,6 @@ var unsupportedTables = []unsupported[*Table]{
 
 var unsupportedHandlers = []unsupported[*Handler]{
 	{"rate_limit", "", func(h *Handler) bool { return h.RateLimit != Rate{} }},
-	{"allow.files", "write is ", func(h *Handler) bool {
-		return slices.ContainsFunc(h.Allow.Files, func(m Mount) bool { return m.Write })
-	}},
 }
 
 // unsupported is a key and whether a section uses it, or leaves it out where that means something.

@@ -14,20 +14,21 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 )
 
-// Mount is a directory of the host that a guest may read at a path of its own. It belongs to whoever opened it, and
+// Mount is a directory of the host that a guest sees at a path of its own. It belongs to whoever opened it, and
 // has to stay open while instances have it.
 type Mount struct {
 	root  *os.Root
 	guest string
+	write bool
 }
 
-// OpenMount opens a directory for guests, who see it at the absolute path guest.
-func OpenMount(dir, guest string) (*Mount, error) {
+// OpenMount opens a directory for guests, who see it at the absolute path guest, to read or, with write, to change.
+func OpenMount(dir, guest string, write bool) (*Mount, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &Mount{root: root, guest: guest}, nil
+	return &Mount{root: root, guest: guest, write: write}, nil
 }
 
 // Close closes the directory.
@@ -41,7 +42,11 @@ func mounts(list []*Mount) wazero.FSConfig {
 	config := wazero.NewFSConfig()
 	for _, m := range list {
 		adapted := &sysfs.ReadFS{FS: &sysfs.AdaptFS{FS: readable{m.root}}}
-		config = config.(sysfs.FSConfig).WithSysFSMount(mount{adapted, m.root}, m.guest)
+		var shown experimentalsys.FS = mount{adapted, m.root}
+		if m.write {
+			shown = writable{mount{adapted, m.root}}
+		}
+		config = config.(sysfs.FSConfig).WithSysFSMount(shown, m.guest)
 	}
 	return config
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -14,29 +15,38 @@ import (
 )
 
 func (p *program) serve() *cobra.Command {
-	var untilEmpty bool
+	var untilEmpty, watch bool
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the handlers until SIGINT or SIGTERM",
 		Long: `Run the handlers until SIGINT or SIGTERM. Then the running calls may finish, for at most
-drain_timeout; a second signal interrupts them at once. Rows that are not settled are given back.`,
+drain_timeout; a second signal interrupts them at once. Rows that are not settled are given back.
+
+SIGHUP reads inbox.toml and the modules anew. Handlers that have changed are replaced when their running calls
+have ended, and the others do not notice. What cannot be put to work is refused with the reason, and what
+runs goes on. [database] and [runtime] need a new start.`,
 		Example: `  inbox-wasm serve
   inbox-wasm serve -c staging.toml
+  inbox-wasm serve --watch            # reload whenever inbox.toml or a module has changed
   inbox-wasm serve --until-empty      # for jobs and tests: ends when nothing is due or in work here`,
 		Args: exactly(),
-		RunE: func(c *cobra.Command, _ []string) error { return p.runServe(c.Context(), untilEmpty) },
+		RunE: func(c *cobra.Command, _ []string) error { return p.runServe(c.Context(), untilEmpty, watch) },
 	}
 	c.Flags().BoolVar(&untilEmpty, "until-empty", false, "end when every queue is empty, and print what happened")
+	c.Flags().BoolVar(&watch, "watch", false, "reload whenever inbox.toml or a module has changed")
 	return p.withJSON(c)
 }
 
-func (p *program) runServe(ctx context.Context, untilEmpty bool) (err error) {
+func (p *program) runServe(ctx context.Context, untilEmpty, watch bool) (err error) {
 	cfg, err := p.load()
 	if err != nil {
 		return err
 	}
 	stop, abort, release := signals(ctx)
 	defer release()
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	log := p.logger(cfg.Runtime)
 	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty})
 	if err != nil {
@@ -44,7 +54,15 @@ func (p *program) runServe(ctx context.Context, untilEmpty bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, service.Close()) }()
 	log.Info("serving", "handlers", len(cfg.Handlers), "database", cfg.Database.URL)
-	if err := service.Run(stop, abort); err != nil {
+	running, ended := context.WithCancel(stop)
+	var reloading sync.WaitGroup
+	reloading.Go(func() {
+		(&reloader{program: p, service: service, log: log, config: cfg}).run(running, hangups, watch)
+	})
+	err = service.Run(stop, abort)
+	ended()
+	reloading.Wait()
+	if err != nil {
 		return err
 	}
 	log.Info("stopped")

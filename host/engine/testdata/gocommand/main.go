@@ -45,6 +45,12 @@ func main() {
 	case "list ":
 		entries, err := os.ReadDir(rest(in))
 		fmt.Println(entries, err)
+	case "write ":
+		write(rest(in))
+	case "escape ":
+		for path := range strings.FieldsSeq(rest(in)) {
+			fmt.Println(path, escape(path))
+		}
 	case "change ":
 		dir := rest(in)
 		for _, err := range []error{
@@ -55,6 +61,75 @@ func main() {
 			fmt.Println(err != nil)
 		}
 	}
+}
+
+// write does what may be done in a directory that may be changed.
+func write(dir string) {
+	fmt.Println("write", os.WriteFile(dir+"/a.txt", []byte("hello"), 0o600))
+	file, err := os.OpenFile(dir+"/a.txt", os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = file.WriteString(" again")
+		file.Close()
+	}
+	fmt.Println("append", err)
+	text, _ := os.ReadFile(dir + "/a.txt")
+	fmt.Println("read", string(text))
+	file, err = os.Create(dir + "/new")
+	fmt.Println("create", err)
+	file.Close()
+	_, err = os.OpenFile(dir+"/new", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	fmt.Println("exclusive", err != nil)
+	fmt.Println("mkdir", os.Mkdir(dir+"/made", 0o700))
+	fmt.Println("rename", os.Rename(dir+"/new", dir+"/made/newer"))
+	fmt.Println("truncate", os.Truncate(dir+"/made/newer", 100))
+	fmt.Println("link", os.Link(dir+"/made/newer", dir+"/made/twin"))
+	os.Chtimes(dir+"/made/newer", time.Unix(1000, 0), time.Unix(1000, 0))
+	info, err := os.Stat(dir + "/made/newer")
+	if err == nil {
+		fmt.Println("times", info.ModTime().Unix())
+	}
+	file, err = os.OpenFile(dir+"/made/newer", os.O_RDWR|os.O_TRUNC, 0)
+	if err == nil {
+		file.WriteString("123")
+		file.WriteAt([]byte("X"), 1)
+		file.Seek(0, io.SeekStart)
+		text, err = io.ReadAll(file)
+		file.Close()
+	}
+	fmt.Println("at", err, string(text))
+	os.Remove(dir + "/made/newer")
+	fmt.Println("remove", os.Remove(dir+"/made/twin"))
+	fmt.Println("rmdir", os.Remove(dir+"/made"))
+	fmt.Println("remove a directory that is not empty", os.Remove(dir+"/sub") != nil)
+	fmt.Println("symlink", os.Symlink("/etc", dir+"/etc") != nil)
+	fmt.Println("remove the mount", os.Remove(dir) != nil)
+}
+
+// escape tries to change what lies behind a path in every way.
+func escape(path string) string {
+	dir := "/data"
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err == nil {
+		file.Close()
+	}
+	ways := map[string]error{
+		"written": os.WriteFile(path, []byte("x"), 0o600), "opened": err, "made": os.Mkdir(path, 0o700),
+	}
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		ways["timed"] = os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0))
+	}
+	if err != nil || info.Mode()&os.ModeSymlink == 0 && info.Mode()&os.ModeNamedPipe == 0 {
+		// What lies in the mount itself may be moved, be it a link.
+		ways["moved in"], ways["moved out"] = os.Rename(path, dir+"/moved"), os.Rename(dir+"/a.txt", path)
+		ways["linked in"], ways["linked out"] = os.Link(path, dir+"/linked"), os.Link(dir+"/a.txt", path)
+	}
+	for what, err := range ways {
+		if err == nil {
+			return what
+		}
+	}
+	return "refused"
 }
 
 func rest(in io.Reader) string {
