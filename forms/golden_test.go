@@ -76,6 +76,7 @@ func checkGolden(t *testing.T, s store.Store, database, name string, table *dial
 		{Name: "clock", Statement: d.Clock()},
 		{Name: "insert", Statement: d.Insert(table, writable(table))},
 		{Name: "count", Statement: d.Count(table, dialect.Selection{})},
+		{Name: "read", Statement: d.(dialect.Reader).Read(table)},
 	}
 	one := anyForm(t, s, table, func(o *forms.Options) { o.MaxAttempts, o.DeadTable, o.FIFO = capOf(table), target, table.FIFO })
 	statements = append(statements, one.Statements()...)

@@ -124,6 +124,13 @@ func checkKeys(t *testing.T, s store.Store, name string, k keys) {
 	host := newClock()
 	l := lease(t, s, table, host.use, func(o *forms.Options) { o.DeadTable = target })
 	deliveries := claim(t, l, 100)
+	for _, d := range deliveries {
+		read, err := forms.Read(t.Context(), s, table, d.ID.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "the row that is read by its key", string(read.Payload)+read.ID.String(), string(d.Payload)+d.ID.String())
+	}
 	if len(deliveries) != len(k.values) {
 		t.Fatalf("claimed %d rows of %d", len(deliveries), len(k.values))
 	}
@@ -167,6 +174,30 @@ func checkKeys(t *testing.T, s store.Store, name string, k keys) {
 	}
 	same("rows", table, kept)
 	same("dead letters", target, moved)
+}
+
+// TestReadTakesNothing: a row that is read by its key is as its next claim makes it, and claimed as if it had not been.
+func TestReadTakesNothing(t *testing.T) {
+	each(t, func(t *testing.T, s store.Store) {
+		table := create(t, s, everyRole())
+		key := "k"
+		write(t, s, table, forms.Message{Group: "g", Payload: []byte("one"), Headers: []byte(`{"a":"b"}`), PartitionKey: &key}, forms.Message{Group: "g", Payload: []byte("two")})
+		l := lease(t, s, table)
+		before := content(t, s, table)
+		read, err := forms.Read(t.Context(), s, table, "1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "the table", content(t, s, table), before)
+		d := claimOne(t, l)
+		equal(t, "the delivery", fmt.Sprintf("%s %s %s %d %s %v %s", read.ID, read.Payload, read.Group, read.Attempt, read.PartitionKey, read.HasPartitionKey, strings.ReplaceAll(string(read.Headers), " ", "")),
+			fmt.Sprintf("%s %s %s %d %s %v %s", d.ID, d.Payload, d.Group, d.Attempt, d.PartitionKey, d.HasPartitionKey, strings.ReplaceAll(string(d.Headers), " ", "")))
+		for key, want := range map[string]string{"77": "there is no such row", "x": "column id takes an integer", "": "column id takes an integer"} {
+			if _, err := forms.Read(t.Context(), s, table, key); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("key %q: %v, want %q", key, err, want)
+			}
+		}
+	})
 }
 
 // TestIDForPeopleAndHandlers: its text and its JSON.

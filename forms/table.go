@@ -233,7 +233,7 @@ func (w *Writer) values(s shape, m *Message) ([]any, error) {
 
 // WriteIn inserts a message in the transaction of a delivery, as a statement of its guest: it is there with the ack
 // alone.
-func (w *Writer) WriteIn(ctx context.Context, form Transactional, d *Delivery, m *Message) error {
+func (w *Writer) WriteIn(ctx context.Context, in Runner, d *Delivery, m *Message) error {
 	s, err := w.shape(m)
 	if err != nil {
 		return fmt.Errorf("write into %s: %w", w.table, err)
@@ -252,7 +252,7 @@ func (w *Writer) WriteIn(ctx context.Context, form Transactional, d *Delivery, m
 		if err != nil {
 			return err
 		}
-		_, err = form.Run(ctx, d, Call{SQL: sql, Args: args, Limit: maxWritten, Trusted: true})
+		_, err = in.Run(ctx, d, Call{SQL: sql, Args: args, Limit: maxWritten, Trusted: true})
 		return err
 	}
 	statement := w.statement(s)

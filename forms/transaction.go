@@ -18,9 +18,7 @@ import (
 // Run, Spoiled and End are called by the goroutine that handles the delivery, beside all other methods.
 type Transactional interface {
 	Form
-	// Run runs one statement in the delivery's transaction and answers JSON. Errors that say what is wrong with the call are [store.ErrArguments] and
-	// [store.ErrTooLarge], the database's own are [store.GuestError], and when ctx ends first it is ctx's.
-	Run(ctx context.Context, d *Delivery, call Call) ([]byte, error)
+	Runner
 	// Opens reports whether a transaction takes a connection beside what the form holds for its deliveries.
 	Opens() bool
 	// Spoiled says why the delivery cannot be acked: one of its statements has failed.
@@ -29,6 +27,14 @@ type Transactional interface {
 	// and the delivery is to be settled as any other; what its guest wrote is rolled back then. An ack that
 	// the database did not commit is answered [RolledBack]: the row is still held.
 	End(ctx context.Context, s *Settlement) (Answer, bool)
+}
+
+// Runner runs statements in a delivery's transaction.
+type Runner interface {
+	// Run runs one statement and answers JSON. Errors that say what is wrong with the call are
+	// [store.ErrArguments] and [store.ErrTooLarge], the database's own are [store.GuestError], and when ctx ends
+	// first it is ctx's.
+	Run(ctx context.Context, d *Delivery, call Call) ([]byte, error)
 }
 
 // Call is a statement for a delivery's transaction, one that the rules for guests allow.

@@ -70,7 +70,7 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 		return nil // reported with the table
 	}
 	o := forms.Options{Table: t, Group: h.Group, Lease: h.Lease, MaxAttempts: int64(h.MaxAttempts), FIFO: h.Table.FIFO, Rest: restFor(h),
-		Level: dialect.Level(cmp.Or(h.Table.Isolation, h.Table.Mode)), Transactional: h.Transactional, Role: h.TransactionRole, Backoff: (&policy{handler: h}).backoff,
+		Level: levelOf(h.Table), Transactional: h.Transactional, Role: h.TransactionRole, Backoff: (&policy{handler: h}).backoff,
 		Lock: h.Table.Lock, Unlock: h.Table.Unlock, Sessions: h.Threads, Now: now}
 	if h.Group == config.EveryGroup {
 		o.Group, o.AllGroups, o.Except = "", true, deadGroups(c.config, h.Table)
@@ -106,6 +106,9 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 	c.warnDB(h)
 	return form
 }
+
+// levelOf is how the transactions in which a table's rows are handled begin.
+func levelOf(t *config.Table) dialect.Level { return dialect.Level(cmp.Or(t.Isolation, t.Mode)) }
 
 // warnUnnamed warns of rows that no handler can be given, once for a table.
 func (c *checker) warnUnnamed(ctx context.Context, s store.Store, declared *config.Table, t *dialect.Table) {

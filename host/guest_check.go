@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
@@ -17,7 +16,7 @@ import (
 // guests opens the database for the own pools of a handler's threads, nil where it has none or where they cannot
 // be had, which is reported.
 func (c *checker) guests(ctx context.Context, h *config.Handler, list []databases.Database) store.Store {
-	if !slices.Contains(h.Allow.DB, "pool") {
+	if !allowsDB(h, "pool") {
 		return nil
 	}
 	d := c.config.Database
@@ -103,7 +102,7 @@ func (c *checker) warnDB(h *config.Handler) {
 	w := config.Problem{File: c.config.Path, Line: h.LineOf("allow.db"), Key: path("handlers", h.Name, "allow.db"),
 		What:   "lets the guest's SQL do whatever the service's own user may, with the queues too",
 		Remedy: "name a user with fewer rights in database.handler_url"}
-	if !slices.Contains(h.Allow.DB, "pool") {
+	if !allowsDB(h, "pool") {
 		w.Remedy = "give the service's user as few rights as it needs; on Postgres, set transaction_role against mistakes"
 	}
 	c.warn(w)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
 )
 
 // guestPool is a thread's own connections, for what its guest asks of the database outside of its delivery's
@@ -30,14 +31,13 @@ type guestPool struct {
 	spent   bool
 }
 
-// newPool is a thread's pool, nil where the handler has none.
-func (s *subscription) newPool() *guestPool {
-	guests := s.assets.guests
+// newGuestPool is a thread's pool, nil where the handler has none.
+func newGuestPool(guests store.Store, h *config.Handler, log *slog.Logger) *guestPool {
 	if guests == nil {
 		return nil
 	}
 	d := guests.Dialect().(dialect.Guests) // or the start was refused
-	return &guestPool{store: guests, rules: d.PoolRules(), log: s.log, limit: s.handler.Limits.DBResult, permits: make(chan struct{}, s.handler.Connections)}
+	return &guestPool{store: guests, rules: d.PoolRules(), log: log, limit: h.Limits.DBResult, permits: make(chan struct{}, h.Connections)}
 }
 
 // run runs one statement. It returns soon after ctx ends, whatever the database does; the statement is cancelled.

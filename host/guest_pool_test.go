@@ -202,8 +202,7 @@ func openGuests(t *testing.T, db testdb.Database, connections int) *guestPool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sub := &subscription{assets: &assets{guests: s}, log: (&lines{}).logger(), handler: &config.Handler{Connections: connections, Limits: config.Limits{DBResult: 1 << 20}}}
-	p := sub.newPool()
+	p := newGuestPool(s, &config.Handler{Connections: connections, Limits: config.Limits{DBResult: 1 << 20}}, (&lines{}).logger())
 	t.Cleanup(func() {
 		p.end()
 		p.close()

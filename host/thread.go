@@ -38,7 +38,7 @@ type thread struct {
 }
 
 func (s *subscription) newThread(number int) *thread {
-	return &thread{sub: s, number: number, pool: s.newPool()}
+	return &thread{sub: s, number: number, pool: newGuestPool(s.assets.guests, s.handler, s.log)}
 }
 
 // close ends what the thread has.

@@ -41,20 +41,28 @@ func (s *subscription) transactional() forms.Transactional {
 // statements runs what the guest asks of the database about one row; nil where its handler allows nothing.
 func (t *thread) statements(task *task) engine.Statements {
 	form := t.sub.transactional()
-	if !slices.Contains(t.sub.handler.Allow.DB, "tx") {
-		form = nil
+	inTransaction := form != nil && allowsDB(t.sub.handler, "tx")
+	if t.pool == nil && !inTransaction {
+		return nil // for most handlers, at no cost
 	}
-	if form == nil && t.pool == nil {
-		return nil
-	}
+	return statementsOn(t.pool, func(ctx context.Context, sql string, args []byte) ([]byte, error) {
+		return t.sub.inTransaction(ctx, form, task, sql, args)
+	}, inTransaction)
+}
+
+// allowsDB reports whether a handler's guests may use one of the connections, "pool" or "tx".
+func allowsDB(h *config.Handler, conn string) bool { return slices.Contains(h.Allow.DB, conn) }
+
+// statementsOn runs statements on a pool, nil for none, and in a transaction where it is allowed.
+func statementsOn(pool *guestPool, inTransaction func(ctx context.Context, sql string, args []byte) ([]byte, error), allowed bool) engine.Statements {
 	return func(ctx context.Context, conn int32, sql string, args []byte) ([]byte, abi.Errno) {
 		var result []byte
 		var err error
 		switch {
-		case conn == engine.ConnPool && t.pool != nil:
-			result, err = t.pool.run(ctx, sql, args)
-		case conn == engine.ConnTransaction && form != nil:
-			result, err = t.sub.inTransaction(ctx, form, task, sql, args)
+		case conn == engine.ConnPool && pool != nil:
+			result, err = pool.run(ctx, sql, args)
+		case conn == engine.ConnTransaction && allowed:
+			result, err = inTransaction(ctx, sql, args)
 		default:
 			return nil, abi.NotAllowed
 		}
@@ -116,13 +124,19 @@ func (s *subscription) connect(ctx context.Context, t *task) bool {
 // the guest has not done what it says.
 func (s *subscription) spoil(t *task, r *engine.Result) *engine.Result {
 	form := s.transactional()
-	if form == nil || r.Failure != engine.None || r.Code != abi.Ack {
+	if form == nil || !acks(r) {
 		return r
 	}
-	err := form.Spoiled(t.delivery)
-	if err == nil {
-		return r
+	if err := form.Spoiled(t.delivery); err != nil {
+		return spoiledBy(r, err)
 	}
+	return r
+}
+
+func acks(r *engine.Result) bool { return r.Failure == engine.None && r.Code == abi.Ack }
+
+// spoiledBy is the failure that an ack is after a statement has failed.
+func spoiledBy(r *engine.Result, err error) *engine.Result {
 	failed := *r
 	failed.Failure, failed.Code = engine.BadOutcome, engine.NoOutcome
 	failed.Reason = "the handler acked after a statement in its transaction had failed: " + err.Error()

@@ -226,3 +226,13 @@ func (d Dialect) selectClaimed(b *dialect.Builder, t *dialect.Table) []dialect.O
 	b.Add(" FROM ", d.Table(t))
 	return append(outputs, more...)
 }
+
+var _ dialect.Reader = Dialect{}
+
+// Read implements [dialect.Reader].
+func (d Dialect) Read(t *dialect.Table) dialect.Statement {
+	b := d.Builder()
+	outputs := d.selectClaimed(b, t)
+	b.Add(" WHERE ", d.KeyIs(b, t))
+	return b.Statement(outputs...)
+}

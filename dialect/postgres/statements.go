@@ -443,3 +443,13 @@ func (Dialect) RowLockClaim(t *dialect.Table, s dialect.Selection) dialect.State
 	b.Add(" ORDER BY ", grammar.Order(t), " LIMIT ", b.Bind(dialect.Limit), "::bigint FOR UPDATE SKIP LOCKED")
 	return b.Statement(outputs...)
 }
+
+var _ dialect.Reader = Dialect{}
+
+// Read implements [dialect.Reader].
+func (Dialect) Read(t *dialect.Table) dialect.Statement {
+	b := grammar.Builder()
+	columns, outputs := claimed(t)
+	b.Add("SELECT ", columns, " FROM ", grammar.Table(t), " WHERE ", grammar.KeyIs(b, t))
+	return b.Statement(outputs...)
+}

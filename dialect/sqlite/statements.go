@@ -191,3 +191,13 @@ func (d Dialect) answered(t *dialect.Table) (string, []dialect.Output) {
 	}
 	return columns, append(outputs, more...)
 }
+
+var _ dialect.Reader = Dialect{}
+
+// Read implements [dialect.Reader].
+func (d Dialect) Read(t *dialect.Table) dialect.Statement {
+	b := d.Builder()
+	columns, outputs := d.answered(t)
+	b.Add("SELECT ", columns, " FROM ", d.Table(t), " WHERE ", d.KeyIs(b, t))
+	return b.Statement(outputs...)
+}

@@ -30,23 +30,36 @@ type invokeFlags struct {
 	attempt int64
 	expect  string
 	keySet  bool
+	row     string
+	allow   bool
 }
 
 func (p *program) invoke() *cobra.Command {
 	var f invokeFlags
 	c := &cobra.Command{
 		Use:   "invoke HANDLER",
-		Short: "Run one payload through a handler, without a database",
+		Short: "Run one payload through a handler, without a queue",
 		Long: `Run one payload through a handler, without a database, and print what it came to: the outcome, the guest's
 log, and its time, ticks and memory. The payload is the standard input or a file; a handler of rows takes the row
-as a JSON object. Nothing outside is touched: db answers "not allowed". With --expect the exit code says
-whether the outcome was that one.`,
+as a JSON object. Nothing outside is touched: db, publish and http answer "not allowed". With --expect the exit
+code says whether the outcome was that one.
+
+With --row the payload, and all that goes with it, is that of a row of the handler's table, as its next delivery
+would be. The row is only read: nothing becomes of it. With --allow the guest has what the handler's allow names, and
+db, publish and http take effect; what a transactional handler writes is kept if it acks.`,
 		Example: `  echo '{"to":"a@example.com"}' | inbox-wasm invoke send-email
   inbox-wasm invoke send-email --file order.json --header trace=42 --attempt 3
-  echo 'not JSON' | inbox-wasm invoke send-email --expect dead_letter`,
+  echo 'not JSON' | inbox-wasm invoke send-email --expect dead_letter
+  inbox-wasm invoke send-email --row 4711             # why did this one fail?
+  inbox-wasm invoke send-email --row 4711 --allow     # and send it`,
 		Args: exactly("HANDLER"),
 		RunE: func(c *cobra.Command, args []string) error {
 			f.keySet = c.Flags().Changed("key")
+			for _, other := range []string{"file", "group", "header", "key", "id", "attempt"} {
+				if f.row != "" && c.Flags().Changed(other) {
+					return usage("--%s cannot go with --row, which brings its own", other)
+				}
+			}
 			return p.runInvoke(c.Context(), args[0], &f)
 		},
 	}
@@ -58,6 +71,8 @@ whether the outcome was that one.`,
 	flags.StringVar(&f.id, "id", "0", "the row's id, as JSON or text")
 	flags.Int64Var(&f.attempt, "attempt", 1, "the delivery's attempt")
 	flags.StringVar(&f.expect, "expect", "", "fail unless the outcome is this one: ack, retry, retry_after, drop, dead_letter, snooze, or a failure such as trap or timeout")
+	flags.StringVar(&f.row, "row", "", "the key of a row to replay, as the log writes it; columns of a key with commas between them")
+	flags.BoolVar(&f.allow, "allow", false, "let the guest do what the handler allows: db, publish and http take effect")
 	return p.withJSON(c)
 }
 
@@ -74,11 +89,13 @@ func (p *program) runInvoke(ctx context.Context, name string, f *invokeFlags) er
 	if f.expect != "" && !slices.Contains(expectable(), f.expect) {
 		return usage("--expect %q is none of %s", f.expect, strings.Join(expectable(), ", "))
 	}
-	m, err := p.invoked(h, f)
-	if err != nil {
-		return err
+	v := host.Invocation{Handler: h, Row: f.row, Allow: f.allow, Log: p.logger(cfg.Runtime), Databases: p.databases}
+	if f.row == "" {
+		if v.Message, err = p.invoked(h, f); err != nil {
+			return err
+		}
 	}
-	r, err := host.Invoke(ctx, cfg, h, m, p.logger(cfg.Runtime))
+	r, err := host.Invoke(ctx, cfg, v)
 	if err != nil {
 		return err
 	}

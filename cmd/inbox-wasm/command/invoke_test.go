@@ -82,3 +82,38 @@ func TestInvokeTellsOfTheMessage(t *testing.T) {
 		t.Error("it made a database")
 	}
 }
+
+// A row of the table is replayed with what it has, and stays as it is.
+func TestInvokeReplaysARow(t *testing.T) {
+	f := newFolder(t, testdb.Database{Name: "sqlite", URL: "sqlite:" + t.TempDir() + "/jobs.db"}, jobs+work)
+	f.file("ack.wasm", string(wat(t, `(module
+		(import "inbox_v1" "meta" (func $meta (param i32 i32) (result i32)))
+		(import "inbox_v1" "reason" (func $reason (param i32 i32) (result i32)))
+		(memory (export "memory") 1)
+		(func (export "inbox_handle") (result i32)
+			(drop (call $reason (i32.const 0) (call $meta (i32.const 0) (i32.const 4096)))) (i32.const 3)))`)))
+	f.must("", "schema", "--apply")
+	f.must("{}", "enqueue", "jobs", "--group", "work", "--key", "ada", "--header", "trace=42")
+	for range 2 {
+		var got invokedJSON
+		if err := json.Unmarshal([]byte(f.must("", "invoke", "work", "--json", "--row", "1")), &got); err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{`"id":1`, `"partition_key":"ada"`, `"trace":"42"`, `"attempt":1`, `"group":"work"`} {
+			if !strings.Contains(strings.ReplaceAll(got.Reason, ": ", ":"), part) {
+				t.Errorf("the handler was told %s, without %s", got.Reason, part)
+			}
+		}
+	}
+	for args, want := range map[string]string{
+		"--row 7":            "read row 7 of jobs: there is no such row",
+		"--row seven":        "column id takes an integer",
+		"--row 1 --key bob":  "--key cannot go with --row",
+		"--row 1 --file x":   "--file cannot go with --row",
+		"--row 1 --expect x": `--expect "x" is none of`,
+	} {
+		if r := f.run("", append([]string{"invoke", "work"}, strings.Fields(args)...)...); r.code == exitDone || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: %+v, want %q", args, r, want)
+		}
+	}
+}

@@ -32,6 +32,11 @@ INSERT INTO `jobs` (`payload`, `group`, `headers`, `retry_after`, `priority`, `p
 SELECT CAST(COALESCE(SUM(CASE WHEN `locked_until` IS NOT NULL AND `locked_until` > ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN `retry_after` <= ? AND (`locked_until` IS NULL OR `locked_until` <= ?) THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM `jobs` WHERE `group` = ? AND `processed_at` IS NULL;
 -- binds: now, now, now, group
 
+-- read
+SELECT `id`, `locked_until`, `attempt`, `group`, `partition_key`, `headers`, `payload`, `priority`, `retry_after` FROM `jobs` WHERE `id` = ?;
+-- binds: id[0]
+-- answers: id[0], token, attempt, group, partition_key, headers, payload, priority, retry_after
+
 -- claim
 SELECT `id`, `locked_until`, `attempt`, `group`, `partition_key`, `headers`, `payload`, `priority`, `retry_after` FROM `jobs` WHERE `group` = ? AND `processed_at` IS NULL AND `retry_after` <= ? AND (`locked_until` IS NULL OR `locked_until` <= ?) ORDER BY `priority`, `retry_after`, `id` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: group, now, now, limit

@@ -18,6 +18,11 @@ INSERT INTO `jobs` (`payload`) VALUES (?);
 -- count
 SELECT CAST(COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN 1 = 1 THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM `jobs` WHERE 1 = 1;
 
+-- read
+SELECT `id`, `attempt`, `payload` FROM `jobs` WHERE `id` = ?;
+-- binds: id[0]
+-- answers: id[0], attempt, payload
+
 -- claim
 SELECT `id`, `attempt`, `payload` FROM `jobs` WHERE 1 = 1 ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: limit

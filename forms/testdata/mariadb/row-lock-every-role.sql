@@ -31,6 +31,11 @@ INSERT INTO `jobs` (`payload`, `group`, `headers`, `retry_after`, `priority`, `p
 SELECT CAST(COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN `retry_after` <= ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM `jobs` WHERE `group` = ? AND `processed_at` IS NULL;
 -- binds: now, group
 
+-- read
+SELECT `id`, `attempt`, `group`, `partition_key`, `headers`, `payload`, `priority`, `retry_after` FROM `jobs` WHERE `id` = ?;
+-- binds: id[0]
+-- answers: id[0], attempt, group, partition_key, headers, payload, priority, retry_after
+
 -- claim
 SELECT `id`, `attempt`, `group`, `partition_key`, `headers`, `payload`, `priority`, `retry_after` FROM `jobs` WHERE `group` = ? AND `processed_at` IS NULL AND `retry_after` <= ? ORDER BY `priority`, `retry_after`, `id` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: group, now, limit

@@ -21,6 +21,11 @@ INSERT INTO `jobs` (`payload`, `group`, `retry_after`) VALUES (?, ?, ?);
 SELECT CAST(COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN `retry_after` <= ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM `jobs` WHERE `group` = ?;
 -- binds: now, group
 
+-- read
+SELECT `id`, `group`, `payload`, `retry_after` FROM `jobs` WHERE `id` = ?;
+-- binds: id[0]
+-- answers: id[0], group, payload, retry_after
+
 -- groups
 SELECT CAST(__group AS CHAR), CASE WHEN EXISTS (SELECT 1 FROM `jobs` WHERE `id` = (SELECT `id` FROM `jobs` WHERE `group` = __groups.__group ORDER BY `retry_after`, `id` LIMIT 1) AND `retry_after` <= ?) THEN '1' ELSE '0' END FROM (SELECT DISTINCT `group` AS __group FROM `jobs` WHERE `group` IS NOT NULL ORDER BY `group` LIMIT ?) AS __groups ORDER BY __group;
 -- binds: now, page

@@ -23,6 +23,11 @@ INSERT INTO `My "Jobs"` (`payload`, `group`) VALUES (?, ?);
 SELECT CAST(COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN 1 = 1 THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM `My "Jobs"` WHERE `group` = ?;
 -- binds: group
 
+-- read
+SELECT `tenant`, `order`, `select`, `group`, `payload` FROM `My "Jobs"` WHERE `tenant` = ? AND `order` = ?;
+-- binds: id[0], id[1]
+-- answers: id[0], id[1], attempt, group, payload
+
 -- claim
 SELECT `tenant`, `order`, `select`, `group`, `payload` FROM `My "Jobs"` WHERE `group` = ? ORDER BY `tenant`, `order` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: group, limit

@@ -22,6 +22,11 @@ INSERT INTO `jobs` (`group`, `headers`) VALUES (?, ?);
 SELECT CAST(COALESCE(SUM(CASE WHEN `locked_until` IS NOT NULL AND `locked_until` > ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN 1 = 1 AND (`locked_until` IS NULL OR `locked_until` <= ?) THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM `jobs` WHERE `group` = ?;
 -- binds: now, now, group
 
+-- read
+SELECT `id`, `locked_until`, `attempt`, `group`, `headers`, `id`, `group`, `attempt`, `headers` FROM `jobs` WHERE `id` = ?;
+-- binds: id[0]
+-- answers: id[0], token, attempt, group, headers, column[0], column[1], column[2], column[4]
+
 -- claim
 SELECT `id`, `locked_until`, `attempt`, `group`, `headers`, `id`, `group`, `attempt`, `headers` FROM `jobs` WHERE `group` = ? AND (`locked_until` IS NULL OR `locked_until` <= ?) ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: group, now, limit

@@ -24,6 +24,11 @@ INSERT INTO `My "Jobs"` (`payload`, `group`) VALUES (?, ?);
 SELECT CAST(COALESCE(SUM(CASE WHEN `Locked Until` IS NOT NULL AND `Locked Until` > ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN 1 = 1 AND (`Locked Until` IS NULL OR `Locked Until` <= ?) THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM `My "Jobs"` WHERE `group` = ?;
 -- binds: now, now, group
 
+-- read
+SELECT `tenant`, `order`, `Locked Until`, `select`, `group`, `payload` FROM `My "Jobs"` WHERE `tenant` = ? AND `order` = ?;
+-- binds: id[0], id[1]
+-- answers: id[0], id[1], token, attempt, group, payload
+
 -- claim
 SELECT `tenant`, `order`, `Locked Until`, `select`, `group`, `payload` FROM `My "Jobs"` WHERE `group` = ? AND (`Locked Until` IS NULL OR `Locked Until` <= ?) ORDER BY `tenant`, `order` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: group, now, limit

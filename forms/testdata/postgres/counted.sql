@@ -20,6 +20,11 @@ INSERT INTO "jobs" ("payload") VALUES ($1);
 SELECT COALESCE(SUM(CASE WHEN "locked_until" IS NOT NULL AND "locked_until" > $1 THEN 1 ELSE 0 END), 0)::text, COALESCE(SUM(CASE WHEN 1 = 1 AND ("locked_until" IS NULL OR "locked_until" <= $1) THEN 1 ELSE 0 END), 0)::text, COUNT(*)::text FROM "jobs" WHERE 1 = 1;
 -- binds: now
 
+-- read
+SELECT "id"::text, "locked_until"::text, "attempt"::text, "payload" FROM "jobs" WHERE "id" = $1;
+-- binds: id[0]
+-- answers: id[0], token, attempt, payload
+
 -- claim
 UPDATE "jobs" SET "locked_until" = $1, "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE ctid = ANY(ARRAY(SELECT ctid FROM "jobs" WHERE 1 = 1 AND ("locked_until" IS NULL OR "locked_until" <= $2) ORDER BY "id" LIMIT $3::bigint FOR UPDATE SKIP LOCKED)) RETURNING "id"::text, "locked_until"::text, "attempt"::text, "payload";
 -- binds: expiry, now, limit

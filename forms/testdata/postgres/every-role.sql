@@ -32,6 +32,11 @@ INSERT INTO "jobs" ("payload", "group", "headers", "retry_after", "priority", "p
 SELECT COALESCE(SUM(CASE WHEN "locked_until" IS NOT NULL AND "locked_until" > $1 THEN 1 ELSE 0 END), 0)::text, COALESCE(SUM(CASE WHEN "retry_after" <= $1 AND ("locked_until" IS NULL OR "locked_until" <= $1) THEN 1 ELSE 0 END), 0)::text, COUNT(*)::text FROM "jobs" WHERE "group" = $2 AND "processed_at" IS NULL;
 -- binds: now, group
 
+-- read
+SELECT "id"::text, "locked_until"::text, "attempt"::text, "group"::text, "partition_key"::text, "headers"::text, "payload", "priority"::text, "retry_after"::text FROM "jobs" WHERE "id" = $1;
+-- binds: id[0]
+-- answers: id[0], token, attempt, group, partition_key, headers, payload, priority, retry_after
+
 -- claim
 UPDATE "jobs" SET "locked_until" = $1, "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE ctid = ANY(ARRAY(SELECT ctid FROM "jobs" WHERE "group" = $2 AND "processed_at" IS NULL AND "retry_after" <= $3 AND ("locked_until" IS NULL OR "locked_until" <= $3) ORDER BY "priority", "retry_after", "id" LIMIT $4::bigint FOR UPDATE SKIP LOCKED)) RETURNING "id"::text, "locked_until"::text, "attempt"::text, "group"::text, "partition_key"::text, "headers"::text, "payload", "priority"::text, "retry_after"::text;
 -- binds: expiry, group, now, limit

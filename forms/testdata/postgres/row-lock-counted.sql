@@ -18,6 +18,11 @@ INSERT INTO "jobs" ("payload") VALUES ($1);
 -- count
 SELECT COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0)::text, COALESCE(SUM(CASE WHEN 1 = 1 THEN 1 ELSE 0 END), 0)::text, COUNT(*)::text FROM "jobs" WHERE 1 = 1;
 
+-- read
+SELECT "id"::text, "attempt"::text, "payload" FROM "jobs" WHERE "id" = $1;
+-- binds: id[0]
+-- answers: id[0], attempt, payload
+
 -- claim
 SELECT "id"::text AS __0, "attempt"::text AS __1, "payload" AS __2 FROM "jobs" WHERE 1 = 1 ORDER BY "id" LIMIT $1::bigint FOR UPDATE SKIP LOCKED;
 -- binds: limit

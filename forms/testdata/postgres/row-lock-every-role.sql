@@ -31,6 +31,11 @@ INSERT INTO "jobs" ("payload", "group", "headers", "retry_after", "priority", "p
 SELECT COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0)::text, COALESCE(SUM(CASE WHEN "retry_after" <= $1 THEN 1 ELSE 0 END), 0)::text, COUNT(*)::text FROM "jobs" WHERE "group" = $2 AND "processed_at" IS NULL;
 -- binds: now, group
 
+-- read
+SELECT "id"::text, "attempt"::text, "group"::text, "partition_key"::text, "headers"::text, "payload", "priority"::text, "retry_after"::text FROM "jobs" WHERE "id" = $1;
+-- binds: id[0]
+-- answers: id[0], attempt, group, partition_key, headers, payload, priority, retry_after
+
 -- claim
 SELECT "id"::text AS __0, "attempt"::text AS __1, "group"::text AS __2, "partition_key"::text AS __3, "headers"::text AS __4, "payload" AS __5, "priority"::text AS __6, "retry_after"::text AS __7 FROM "jobs" WHERE "group" = $1 AND "processed_at" IS NULL AND "retry_after" <= $2 ORDER BY "priority", "retry_after", "id" LIMIT $3::bigint FOR UPDATE SKIP LOCKED;
 -- binds: group, now, limit

@@ -21,6 +21,11 @@ INSERT INTO "jobs" ("payload", "group", "retry_after") VALUES ($1, $2, $3);
 SELECT COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0)::text, COALESCE(SUM(CASE WHEN "retry_after" <= $1 THEN 1 ELSE 0 END), 0)::text, COUNT(*)::text FROM "jobs" WHERE "group" = $2;
 -- binds: now, group
 
+-- read
+SELECT "id"::text, "group"::text, "payload", "retry_after"::text FROM "jobs" WHERE "id" = $1;
+-- binds: id[0]
+-- answers: id[0], group, payload, retry_after
+
 -- groups
 WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT "group" FROM "jobs" ORDER BY "group" LIMIT 1), 1 UNION ALL SELECT (SELECT "group" FROM "jobs" WHERE "group" > __groups.__group ORDER BY "group" LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < $1) SELECT __group::text, CASE WHEN EXISTS (SELECT 1 FROM "jobs" WHERE "id" = (SELECT "id" FROM "jobs" WHERE "group" = __groups.__group ORDER BY "retry_after", "id" LIMIT 1) AND "retry_after" <= $2) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL ORDER BY __n;
 -- binds: page, now

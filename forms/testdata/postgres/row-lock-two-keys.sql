@@ -23,6 +23,11 @@ INSERT INTO "My ""Jobs""" ("payload", "group") VALUES ($1, $2);
 SELECT COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0)::text, COALESCE(SUM(CASE WHEN 1 = 1 THEN 1 ELSE 0 END), 0)::text, COUNT(*)::text FROM "My ""Jobs""" WHERE "group" = $1;
 -- binds: group
 
+-- read
+SELECT "tenant"::text, "order"::text, "select"::text, "group"::text, "payload" FROM "My ""Jobs""" WHERE "tenant" = $1 AND "order" = $2;
+-- binds: id[0], id[1]
+-- answers: id[0], id[1], attempt, group, payload
+
 -- claim
 SELECT "tenant"::text AS __0, "order"::text AS __1, "select"::text AS __2, "group"::text AS __3, "payload" AS __4 FROM "My ""Jobs""" WHERE "group" = $1 ORDER BY "tenant", "order" LIMIT $2::bigint FOR UPDATE SKIP LOCKED;
 -- binds: group, limit

@@ -22,6 +22,11 @@ INSERT INTO "jobs" ("group", "headers") VALUES ($1, $2);
 SELECT COALESCE(SUM(CASE WHEN "locked_until" IS NOT NULL AND "locked_until" > $1 THEN 1 ELSE 0 END), 0)::text, COALESCE(SUM(CASE WHEN 1 = 1 AND ("locked_until" IS NULL OR "locked_until" <= $1) THEN 1 ELSE 0 END), 0)::text, COUNT(*)::text FROM "jobs" WHERE "group" = $2;
 -- binds: now, group
 
+-- read
+SELECT "id"::text, "locked_until"::text, "attempt"::text, "group"::text, "headers"::text, "id"::text, "group"::text, "attempt"::text, "headers"::text FROM "jobs" WHERE "id" = $1;
+-- binds: id[0]
+-- answers: id[0], token, attempt, group, headers, column[0], column[1], column[2], column[4]
+
 -- claim
 UPDATE "jobs" SET "locked_until" = $1, "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE ctid = ANY(ARRAY(SELECT ctid FROM "jobs" WHERE "group" = $2 AND ("locked_until" IS NULL OR "locked_until" <= $3) ORDER BY "id" LIMIT $4::bigint FOR UPDATE SKIP LOCKED)) RETURNING "id"::text, "locked_until"::text, "attempt"::text, "group"::text, "headers"::text, "id"::text, "group"::text, "attempt"::text, "headers"::text;
 -- binds: expiry, group, now, limit

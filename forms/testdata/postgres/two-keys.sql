@@ -24,6 +24,11 @@ INSERT INTO "My ""Jobs""" ("payload", "group") VALUES ($1, $2);
 SELECT COALESCE(SUM(CASE WHEN "Locked Until" IS NOT NULL AND "Locked Until" > $1 THEN 1 ELSE 0 END), 0)::text, COALESCE(SUM(CASE WHEN 1 = 1 AND ("Locked Until" IS NULL OR "Locked Until" <= $1) THEN 1 ELSE 0 END), 0)::text, COUNT(*)::text FROM "My ""Jobs""" WHERE "group" = $2;
 -- binds: now, group
 
+-- read
+SELECT "tenant"::text, "order"::text, "Locked Until"::text, "select"::text, "group"::text, "payload" FROM "My ""Jobs""" WHERE "tenant" = $1 AND "order" = $2;
+-- binds: id[0], id[1]
+-- answers: id[0], id[1], token, attempt, group, payload
+
 -- claim
 UPDATE "My ""Jobs""" SET "Locked Until" = $1, "select" = CASE WHEN "select" < 2147483647 THEN "select" + 1 ELSE "select" END WHERE ctid = ANY(ARRAY(SELECT ctid FROM "My ""Jobs""" WHERE "group" = $2 AND ("Locked Until" IS NULL OR "Locked Until" <= $3) ORDER BY "tenant", "order" LIMIT $4::bigint FOR UPDATE SKIP LOCKED)) RETURNING "tenant"::text, "order"::text, "Locked Until"::text, "select"::text, "group"::text, "payload";
 -- binds: expiry, group, now, limit

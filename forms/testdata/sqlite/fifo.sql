@@ -25,6 +25,11 @@ INSERT INTO "jobs" ("payload", "group", "retry_after") VALUES (?, ?, ?);
 SELECT CAST(COALESCE(SUM(CASE WHEN "locked_until" IS NOT NULL AND "locked_until" > ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN "retry_after" <= ? AND ("locked_until" IS NULL OR "locked_until" <= ?) THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "processed_at" IS NULL;
 -- binds: now, now, now, group
 
+-- read
+SELECT "id", CAST("locked_until" AS CHAR), "group", "payload", CAST("retry_after" AS CHAR) FROM "jobs" WHERE "id" = ?;
+-- binds: id[0]
+-- answers: id[0], token, group, payload, retry_after
+
 -- claim
 UPDATE "jobs" SET "locked_until" = ? WHERE "id" IN (SELECT "id" FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "processed_at" IS NULL AND "retry_after" <= ? AND ("locked_until" IS NULL OR "locked_until" <= ?) ORDER BY "retry_after", "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "group", "payload", CAST("retry_after" AS CHAR);
 -- binds: expiry, group, now, now, limit

@@ -28,6 +28,11 @@ INSERT INTO "jobs" ("payload", "group", "headers", "retry_after", "priority") VA
 SELECT CAST(COALESCE(SUM(CASE WHEN "locked_until" IS NOT NULL AND "locked_until" > ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN "retry_after" <= ? AND ("locked_until" IS NULL OR "locked_until" <= ?) THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM "jobs" WHERE likelihood("group" = ?, 0.001);
 -- binds: now, now, now, group
 
+-- read
+SELECT "id", CAST("locked_until" AS CHAR), "attempt", "group", "headers", "payload", "priority", CAST("retry_after" AS CHAR) FROM "jobs" WHERE "id" = ?;
+-- binds: id[0]
+-- answers: id[0], token, attempt, group, headers, payload, priority, retry_after
+
 -- claim
 UPDATE "jobs" SET "locked_until" = ?, "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" IN (SELECT "id" FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "retry_after" <= ? AND ("locked_until" IS NULL OR "locked_until" <= ?) ORDER BY "priority", "retry_after", "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "attempt", "group", "headers", "payload", "priority", CAST("retry_after" AS CHAR);
 -- binds: expiry, group, now, now, limit

@@ -18,6 +18,11 @@ INSERT INTO "jobs" ("payload") VALUES (?);
 SELECT CAST(COALESCE(SUM(CASE WHEN "locked_until" IS NOT NULL AND "locked_until" > ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN 1 = 1 AND ("locked_until" IS NULL OR "locked_until" <= ?) THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM "jobs" WHERE 1 = 1;
 -- binds: now, now
 
+-- read
+SELECT "id", CAST("locked_until" AS CHAR), "payload" FROM "jobs" WHERE "id" = ?;
+-- binds: id[0]
+-- answers: id[0], token, payload
+
 -- claim
 UPDATE "jobs" SET "locked_until" = ? WHERE "id" IN (SELECT "id" FROM "jobs" WHERE 1 = 1 AND ("locked_until" IS NULL OR "locked_until" <= ?) ORDER BY "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "payload";
 -- binds: expiry, now, limit

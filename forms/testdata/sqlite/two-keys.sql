@@ -24,6 +24,11 @@ INSERT INTO "My ""Jobs""" ("payload", "group") VALUES (?, ?);
 SELECT CAST(COALESCE(SUM(CASE WHEN "Locked Until" IS NOT NULL AND "Locked Until" > ? THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COALESCE(SUM(CASE WHEN 1 = 1 AND ("Locked Until" IS NULL OR "Locked Until" <= ?) THEN 1 ELSE 0 END), 0) AS CHAR), CAST(COUNT(*) AS CHAR) FROM "My ""Jobs""" WHERE likelihood("group" = ?, 0.001) AND typeof("tenant") NOT IN ('blob', 'null') AND typeof("order") NOT IN ('blob', 'null');
 -- binds: now, now, group
 
+-- read
+SELECT "tenant", "order", CAST("Locked Until" AS CHAR), "select", "group", "payload" FROM "My ""Jobs""" WHERE "tenant" = ? AND "order" = ?;
+-- binds: id[0], id[1]
+-- answers: id[0], id[1], token, attempt, group, payload
+
 -- claim
 UPDATE "My ""Jobs""" SET "Locked Until" = ?, "select" = CASE WHEN "select" < 9223372036854775807 THEN "select" + 1 ELSE "select" END WHERE ("tenant", "order") IN (SELECT "tenant", "order" FROM "My ""Jobs""" WHERE likelihood("group" = ?, 0.001) AND typeof("tenant") NOT IN ('blob', 'null') AND typeof("order") NOT IN ('blob', 'null') AND ("Locked Until" IS NULL OR "Locked Until" <= ?) ORDER BY "tenant", "order" LIMIT ?) RETURNING "tenant", "order", CAST("Locked Until" AS CHAR), "select", "group", "payload";
 -- binds: expiry, group, now, limit
