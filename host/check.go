@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/abi"
@@ -24,7 +25,7 @@ import (
 // once.
 type checker struct {
 	config   *config.Config
-	log      *slog.Logger // nil says nothing
+	log      *slog.Logger
 	problems config.Problems
 	// warnings do not keep the service from starting.
 	warnings config.Problems
@@ -169,6 +170,9 @@ func deadGroups(c *config.Config, t *config.Table) []string {
 	return groups
 }
 
+// progressEvery is how often a start that takes long says how far it is.
+const progressEvery = 2 * time.Second
+
 // handlers refuses a configuration that has nothing to run.
 func (c *checker) handlers() {
 	if len(c.config.Handlers) == 0 {
@@ -181,19 +185,25 @@ func (c *checker) modules(ctx context.Context, e *engine.Engine) []*engine.Modul
 	modules := make([]*engine.Module, len(c.config.Handlers))
 	errs := make([]error, len(modules))
 	var loading sync.WaitGroup
+	var loaded atomic.Int64
 	for i, h := range c.config.Handlers {
 		loading.Go(func() {
+			defer loaded.Add(1)
 			modules[i], errs[i] = e.Load(ctx, h.Module, engine.Limits{Memory: h.Memory, Allowed: allowed(h)})
 		})
 	}
-	loading.Wait()
+	for !waitFor(&loading, progressEvery, nil) {
+		c.log.Info("compiling modules", "done", loaded.Load(), "of", len(modules))
+	}
 	for i, h := range c.config.Handlers {
 		if errs[i] != nil {
 			what, remedy := moduleProblem(errs[i])
 			c.handler(h, "module", what, remedy)
 			continue
 		}
-		c.entry(h, modules[i].Info())
+		info := modules[i].Info()
+		c.log.Debug("module compiled", "handler", h.Name, "module", info.Path, "bytes", info.Size, "took", info.CompileTime)
+		c.entry(h, info)
 	}
 	return modules
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/dialect/databases"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
+	"github.com/inbox-wasm/inbox-wasm/forms"
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 	"github.com/inbox-wasm/inbox-wasm/internal/testdb"
 	"github.com/inbox-wasm/inbox-wasm/internal/testwasm"
@@ -268,6 +269,36 @@ func TestPoolKeepsToTheDeadline(t *testing.T) {
 				return err
 			}))
 		})
+		// In the delivery's transaction the call waits for the server's word that the statement has ended.
+		inTransaction := func(sql string) func(ctx context.Context) error {
+			return func(ctx context.Context) error {
+				r, err := forms.NewRehearsal(other, forms.Options{Table: &dialect.Table{Name: "notes"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = r.Run(ctx, nil, forms.Call{SQL: sql, Limit: 1 << 20})
+				if err := r.End(t.Context(), false); err != nil {
+					t.Error(err)
+				}
+				return err
+			}
+		}
+		t.Run("statement in the transaction", func(t *testing.T) { within(t, overshoot(t, inTransaction(slow[db.Name]))) })
+		if db.Name != "sqlite" { // there the first statement waits for the lock, before there is anything to write
+			t.Run("lock in the transaction", func(t *testing.T) {
+				holder := connect(t, db)
+				tx, err := holder.Begin(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = tx.Rollback() }()
+				update := "UPDATE notes SET note = 'c'"
+				if _, err := tx.Exec(t.Context(), &dialect.Statement{SQL: update}, 0, nil); err != nil {
+					t.Fatal(err)
+				}
+				within(t, overshoot(t, inTransaction(update)))
+			})
+		}
 		t.Run("connection", func(t *testing.T) {
 			p := openGuests(t, db, 1)
 			p.permits <- struct{}{}

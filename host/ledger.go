@@ -47,6 +47,9 @@ func (l *ledger) done(ctx context.Context, v *verdict) {
 		return
 	}
 	attrs := v.attrs()
+	if v.took > 0 {
+		attrs = append(attrs, slog.Duration("took", v.took), slog.Int64("ticks", v.ticks))
+	}
 	if v.settlement.Reason != "" {
 		attrs = append(attrs, slog.String("reason", v.settlement.Reason))
 	}

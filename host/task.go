@@ -67,6 +67,9 @@ type verdict struct {
 	task       *task
 	settlement forms.Settlement
 	outcome    outcome
+	// ticks and took are what the call has cost, with all the rows that it was about; 0 without one.
+	ticks int64
+	took  time.Duration
 	// answer is what became of a settlement that the row's own transaction made; nil for one that is to be made.
 	answer *forms.Answer
 }

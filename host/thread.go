@@ -171,7 +171,7 @@ func (s *subscription) judge(ctx context.Context, task *task, result *engine.Res
 		// Before the settlement: from then on the row can be claimed again.
 		s.lone.learn(d, result, settlement.Change == forms.Return)
 	}
-	return verdict{task: task, settlement: settlement, outcome: o}
+	return verdict{task: task, settlement: settlement, outcome: o, ticks: result.Ticks, took: result.Elapsed}
 }
 
 // flaw says why no handler can be given the row; empty where one can.
