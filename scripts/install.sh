@@ -19,6 +19,9 @@ packages=()
 has mariadbd && has mariadb-install-db || packages+=(mariadb-server-core mariadb-client-core)
 has pgbouncer || packages+=(pgbouncer)
 has wat2wasm && has wasm-objdump || packages+=(wabt)
+# For guests: C and C++, and a Rust with a standard library for WebAssembly, whose own linker has to be of its age.
+has clang-14 && has wasm-ld-14 || packages+=(clang-14 lld-14)
+[ -d /usr/lib/rustlib/wasm32-unknown-unknown ] || packages+=(rustc cargo libstd-rust-dev-wasm32)
 if ! has postgres && ! compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; then
 	packages+=(postgresql)
 fi

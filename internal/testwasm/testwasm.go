@@ -110,3 +110,80 @@ func write(t testing.TB, name string, wasm []byte) string {
 	}
 	return path
 }
+
+// C builds a handler in C without a C library, as guest-sdk/c says.
+func C(t testing.TB, file string) string {
+	t.Helper()
+	return clang(t, file, "c", "-std=c11")
+}
+
+// CXX builds a source that is C++ too as C++.
+func CXX(t testing.TB, file string) string {
+	t.Helper()
+	return clang(t, file, "c++", "-std=c++17", "-fno-exceptions", "-fno-rtti")
+}
+
+func clang(t testing.TB, file, language string, options ...string) string {
+	t.Helper()
+	compiler, linker := tool(t, "clang-14", "clang"), tool(t, "wasm-ld-14", "wasm-ld")
+	file, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wasm := built(t, language+" "+file, func(out string) *exec.Cmd {
+		args := append(options, "--target=wasm32", "-O2", "-mbulk-memory", "-Wall", "-Wextra", "-Werror", "-nostdlib", "-fuse-ld="+linker,
+			"-Wl,--no-entry,--stack-first", "-x", language, "-o", out, file)
+		return exec.Command(compiler, args...)
+	})
+	return write(t, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), wasm)
+}
+
+// tool is the path of the first of some programs that is there.
+func tool(t testing.TB, names ...string) string {
+	t.Helper()
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatalf("%s is missing: run scripts/install.sh", strings.Join(names, " or "))
+	return ""
+}
+
+// Rust builds the crate in dir, a cdylib of that name, for wasm32-unknown-unknown.
+func Rust(t testing.TB, dir string) string {
+	t.Helper()
+	cargo := rustTool(t, "cargo")
+	linker := tool(t, "wasm-ld-14", "wasm-ld") // Debian's Rust has libraries that later ones do not read
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const target = "wasm32-unknown-unknown"
+	wasm := built(t, "rust "+dir, func(out string) *exec.Cmd {
+		build := filepath.Dir(out)
+		cmd := exec.Command("sh", "-c", `"$0" build --release --offline --locked --target `+target+` --target-dir "$1" && cp "$1"/`+target+`/release/*.wasm "$2"`, cargo, build, out)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "RUSTC="+rustTool(t, "rustc"), "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="+linker)
+		return cmd
+	})
+	return write(t, filepath.Base(dir), wasm)
+}
+
+// rustTool is a program of a Rust that has a standard library for WebAssembly: the one that comes first may have none.
+func rustTool(t testing.TB, name string) string {
+	t.Helper()
+	for _, dir := range []string{"", "/usr/bin/"} {
+		sysroot, err := exec.Command(dir+"rustc", "--print", "sysroot").Output()
+		if err != nil {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(strings.TrimSpace(string(sysroot)), "lib", "rustlib", "wasm32-unknown-unknown")); err == nil {
+			if path, err := exec.LookPath(dir + name); err == nil {
+				return path
+			}
+		}
+	}
+	t.Fatalf("%s for wasm32-unknown-unknown is missing: run scripts/install.sh", name)
+	return ""
+}
