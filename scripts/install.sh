@@ -2,6 +2,7 @@
 # Installs what the tests need and the machine lacks, on Debian and its kin. None of it
 # starts a service: the tests run private servers of their own.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
 # The directories where distributions put servers are not in every user's PATH.
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
@@ -12,6 +13,18 @@ for tool in go gcc; do # gcc is for the race detector
 	if ! has "$tool"; then
 		echo "install.sh: $tool is missing: install it first" >&2
 		exit 1
+	fi
+done
+
+# The compiler of AssemblyScript, beside the handlers that are written in it.
+for folder in guest-sdk/conformance/assemblyscript; do
+	if [ ! -x "$folder/node_modules/.bin/asc" ]; then
+		if ! has npm; then
+			echo "install.sh: npm is missing: install Node.js first" >&2
+			exit 1
+		fi
+		echo "== npm install in $folder"
+		(cd "$folder" && npm install --no-package-lock --no-audit --no-fund --loglevel=error)
 	fi
 done
 

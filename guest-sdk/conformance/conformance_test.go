@@ -23,10 +23,11 @@ import (
 
 // sdks are the handlers that pass the vectors, one for each SDK.
 var sdks = map[string]func(t testing.TB) string{
-	"c":    func(t testing.TB) string { return testwasm.C(t, "c/handler.c") },
-	"c++":  func(t testing.TB) string { return testwasm.CXX(t, "c/handler.c") },
-	"go":   func(t testing.TB) string { return testwasm.Go(t, "go") },
-	"rust": func(t testing.TB) string { return testwasm.Rust(t, "rust") },
+	"assemblyscript": func(t testing.TB) string { return testwasm.AssemblyScript(t, "assemblyscript/handler.ts") },
+	"c":              func(t testing.TB) string { return testwasm.C(t, "c/handler.c") },
+	"c++":            func(t testing.TB) string { return testwasm.CXX(t, "c/handler.c") },
+	"go":             func(t testing.TB) string { return testwasm.Go(t, "go") },
+	"rust":           func(t testing.TB) string { return testwasm.Rust(t, "rust") },
 }
 
 // vector is one call: a message, what the host is asked, and what becomes of it.

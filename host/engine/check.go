@@ -63,6 +63,8 @@ func checkImports(path string, p *parsed) error {
 	for _, i := range p.imports {
 		full := i.module + "." + i.name
 		switch {
+		case p.isAbort(i):
+			continue
 		case i.module != abi.Module && i.module != wasiModule:
 			return &LoadError{Path: path, What: "imports " + full + ", and this host offers the modules " + abi.Module + " and " + wasiModule,
 				Remedy: foreignRemedy(i)}
@@ -107,7 +109,8 @@ func allowedOnly(allowed []string) func(string, *parsed) error {
 var allowRemedy = map[string]string{
 	"publish": `write allow = { publish = ["TABLE"] } in the handler's section, or build the handler without it`,
 	"http":    `write allow = { http = ["https://host"] } in the handler's section, or build the handler without it`,
-	"db":      `write transactional = true and allow = { db = "tx" } in the handler's section, or build the handler without it`,
+	"db": `write allow = { db = "pool" } in the handler's section, or transactional = true and allow = { db = "tx" }, or build the ` +
+		`handler without it`,
 }
 
 // foreignRemedy knows the import modules that common toolchains leave behind.

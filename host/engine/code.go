@@ -164,6 +164,11 @@ func (e *Engine) compile(ctx context.Context, c *code, path string, wasm []byte,
 	if err := instantiateMeter(ctx, r); err != nil {
 		return fmt.Errorf("load module %s: offer the meter: %w", path, err)
 	}
+	if parsed.importsModule(abortModule) {
+		if err := instantiateAbort(ctx, r); err != nil {
+			return fmt.Errorf("load module %s: offer %s.%s: %w", path, abortModule, abortFunction, err)
+		}
+	}
 	if parsed.importsModule(wasiModule) {
 		if err := instantiateWASI(ctx, r, path, parsed); err != nil {
 			return err

@@ -187,3 +187,19 @@ func rustTool(t testing.TB, name string) string {
 	t.Fatalf("%s for wasm32-unknown-unknown is missing: run scripts/install.sh", name)
 	return ""
 }
+
+// AssemblyScript builds a handler with the compiler that npm has installed beside it.
+func AssemblyScript(t testing.TB, file string) string {
+	t.Helper()
+	file, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := tool(t, filepath.Join(filepath.Dir(file), "node_modules", ".bin", "asc"))
+	wasm := built(t, "assemblyscript "+file, func(out string) *exec.Cmd {
+		cmd := exec.Command(compiler, filepath.Base(file), "-O3", "-o", out)
+		cmd.Dir = filepath.Dir(file)
+		return cmd
+	})
+	return write(t, strings.TrimSuffix(filepath.Base(file), ".ts"), wasm)
+}
