@@ -30,6 +30,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#ifndef __wasm__
+#include <stdlib.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -100,7 +103,11 @@ static inline bool inbox_equal(inbox_text a, const char *b) {
 
 /* ---- The functions of the host, as they are: see the table in package abi ------------------------------------- */
 
+#ifdef __wasm__
 #define INBOX_IMPORT(name) __attribute__((import_module("inbox_v1"), import_name(name)))
+#else
+#define INBOX_IMPORT(name) /* for tests with the machine's own compiler: see inbox_test.h */
+#endif
 
 INBOX_IMPORT("payload") int32_t inbox_v1_payload(void *buf, uint32_t cap);
 INBOX_IMPORT("header") int32_t inbox_v1_header(const void *name, uint32_t name_len, void *buf, uint32_t cap);
@@ -145,6 +152,16 @@ typedef struct inbox_memory {
     size_t used, size;
 } inbox_memory;
 
+/* More pages for the module, its number as it was before; (size_t)-1 where there are none. */
+static inline size_t inbox_more_pages(size_t pages) {
+#ifdef __wasm__
+    return __builtin_wasm_memory_grow(0, pages);
+#else
+    void *p = NULL;
+    return posix_memalign(&p, 65536, pages * 65536) == 0 ? (size_t)p / 65536 : (size_t)-1;
+#endif
+}
+
 /* One for each translation unit that includes this header: a handler is best kept in one. */
 static inbox_memory inbox_message_memory;
 
@@ -156,7 +173,7 @@ static inline char *inbox_allocate(size_t n) {
         /* Twice as much each time, so that what is left behind is less than what is used. */
         size_t want = n > 2 * m->size ? n : 2 * m->size;
         size_t pages = (want + 65535) / 65536;
-        size_t at = __builtin_wasm_memory_grow(0, pages);
+        size_t at = inbox_more_pages(pages);
         if (at == (size_t)-1)
             inbox_panic("out of memory");
         if (m->base == NULL || at * 65536 != (size_t)m->base + m->size) {
@@ -715,7 +732,11 @@ static inline inbox_error inbox_http(const inbox_request *r, inbox_response *res
 
 /* ---- Exports --------------------------------------------------------------------------------------------- */
 
+#ifdef __wasm__
 #define INBOX_EXPORT(name) __attribute__((export_name(name), visibility("default")))
+#else
+#define INBOX_EXPORT(name)
+#endif
 
 #ifdef __cplusplus
 #define INBOX_C extern "C"
