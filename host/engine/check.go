@@ -67,7 +67,7 @@ func checkImports(path string, p *parsed) error {
 			continue
 		case i.module != abi.Module && i.module != wasiModule:
 			return &LoadError{Path: path, What: "imports " + full + ", and this host offers the modules " + abi.Module + " and " + wasiModule,
-				Remedy: foreignRemedy(i)}
+				Remedy: p.foreignRemedy(i)}
 		case i.kind != kindFunc:
 			return &LoadError{Path: path, What: fmt.Sprintf("imports %s as a %s, and this host offers functions", full, i.kind),
 				Remedy: "build it with a " + i.kind.String() + " of its own"}
@@ -114,8 +114,10 @@ var allowRemedy = map[string]string{
 }
 
 // foreignRemedy knows the import modules that common toolchains leave behind.
-func foreignRemedy(i moduleImport) string {
+func (p *parsed) foreignRemedy(i moduleImport) string {
 	switch {
+	case isEmscripten(i):
+		return "build it with emcc -sSTANDALONE_WASM, so that it needs WASI and no JavaScript"
 	case i.kind == kindMemory:
 		return "build it with a memory of its own, without --import-memory"
 	case i.module == "wasi_unstable":
@@ -151,7 +153,7 @@ func checkEntry(path string, p *parsed) error {
 	_, start := p.export(abi.ExportStart)
 	if _, initialize := p.export(abi.ExportInitialize); start && !initialize {
 		return &LoadError{Path: path, What: "is a command that also exports a handler: it has _start and no _initialize, so that nothing would set it up",
-			Remedy: "build a reactor: in Go with -buildmode=c-shared, in C with -mexec-model=reactor, in Rust as a cdylib"}
+			Remedy: p.reactorRemedy()}
 	}
 	i32 := []abi.ValueType{abi.I32}
 	for _, want := range []struct {
@@ -187,7 +189,11 @@ func missingHandle(path string, p *parsed) error {
 	} else {
 		what += "; it exports nothing"
 	}
-	return &LoadError{Path: path, What: what, Remedy: "export a function " + abi.ExportHandle + " () -> i32, or " + abi.ExportHandleBatch + " (i32) -> i32 for batches"}
+	remedy := p.handlerRemedy()
+	if remedy == "" {
+		remedy = "export a function " + abi.ExportHandle + " () -> i32, or " + abi.ExportHandleBatch + " (i32) -> i32 for batches"
+	}
+	return &LoadError{Path: path, What: what, Remedy: remedy}
 }
 
 // isCommand reports a program: it has _start and no handler.
@@ -207,7 +213,7 @@ func checkCommand(path string, p *parsed) error {
 	}
 	if p.importsModule(abi.Module) {
 		return &LoadError{Path: path, What: "imports functions of " + abi.Module + " and exports " + abi.ExportStart + " alone, as a command does",
-			Remedy: "build a reactor: in Go with -buildmode=c-shared, in C with -mexec-model=reactor, in Rust as a cdylib"}
+			Remedy: p.reactorRemedy()}
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ type parsed struct {
 	tables    []table
 	memories  []pages
 	exported  []moduleExport
+	producers string // the section of that name, as it is
 }
 
 type funcType struct {
@@ -66,6 +67,7 @@ const pageSize = 64 << 10
 
 // The sections that are read.
 const (
+	sectionCustom   = 0
 	sectionType     = 1
 	sectionImport   = 2
 	sectionFunction = 3
@@ -88,6 +90,11 @@ func parse(wasm []byte) (*parsed, error) {
 			break
 		}
 		switch id {
+		case sectionCustom:
+			if name := body.name(); name == "producers" {
+				p.producers = string(body.buf)
+			}
+			body.err = nil // what is wrong with a custom section is nobody's business
 		case sectionType:
 			body.vector(func() { p.types = append(p.types, body.funcType()) })
 		case sectionImport:
