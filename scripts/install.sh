@@ -17,7 +17,7 @@ for tool in go gcc; do # gcc is for the race detector
 done
 
 # The compiler of AssemblyScript, beside the handlers that are written in it.
-for folder in guest-sdk/conformance/assemblyscript; do
+for folder in guest-sdk/conformance/assemblyscript examples/wasm/webhook/assemblyscript; do
 	if [ ! -x "$folder/node_modules/.bin/asc" ]; then
 		if ! has npm; then
 			echo "install.sh: npm is missing: install Node.js first" >&2

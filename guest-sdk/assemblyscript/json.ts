@@ -264,9 +264,26 @@ class Parser {
 
   private number(): Value {
     const start = this.at;
-    for (let c = this.peek(); (c >= 0x30 && c <= 0x39) || c == 0x2d || c == 0x2b || c == 0x2e || c == 0x65 || c == 0x45; c = this.peek()) this.at++;
-    const digits = this.text.substring(start, this.at);
-    return isNaN(F64.parseFloat(digits)) ? this.fail() : Value.number(digits);
+    if (this.peek() == 0x2d) this.at++;
+    const whole = this.at;
+    let good = this.digits() && (this.text.charCodeAt(whole) != 0x30 || this.at == whole + 1);
+    if (this.peek() == 0x2e) {
+      this.at++;
+      good = this.digits() && good;
+    }
+    if (this.peek() == 0x65 || this.peek() == 0x45) {
+      this.at++;
+      if (this.peek() == 0x2b || this.peek() == 0x2d) this.at++;
+      good = this.digits() && good;
+    }
+    return good ? Value.number(this.text.substring(start, this.at)) : this.fail();
+  }
+
+  /** Passes over digits, and says whether there were any. */
+  private digits(): bool {
+    const start = this.at;
+    for (let c = this.peek(); c >= 0x30 && c <= 0x39; c = this.peek()) this.at++;
+    return this.at > start;
   }
 
   private string(): string {
@@ -293,9 +310,15 @@ class Parser {
     if (c == 0x72) return "\r";
     if (c == 0x62) return "\b";
     if (c == 0x66) return "\f";
-    if (c != 0x75) return String.fromCharCode(c);
-    const n = I32.parseInt(this.text.substring(this.at, this.at + 4), 16);
-    this.at += 4;
+    if (c == 0x22 || c == 0x5c || c == 0x2f) return String.fromCharCode(c);
+    if (c != 0x75) this.failed = true;
+    let n = 0;
+    for (let i = 0; i < 4; i++, this.at++) {
+      const digit = this.peek() | 0x20; // in lower case
+      if (digit >= 0x30 && digit <= 0x39) n = (n << 4) | (digit - 0x30);
+      else if (digit >= 0x61 && digit <= 0x66) n = (n << 4) | (digit - 0x61 + 10);
+      else this.failed = true;
+    }
     return String.fromCharCode(n);
   }
 }

@@ -436,6 +436,104 @@ static inline const char *inbox_json_end(const char *p, const char *end) {
     return depth == 0 ? p : NULL;
 }
 
+static inline const char *inbox_json_check(const char *p, const char *end, int depth);
+
+/* Whether a text is one JSON value. The functions below read what is none as far as they can. */
+static inline bool inbox_json_is_valid(inbox_text json) {
+    if (json.data == NULL)
+        return false;
+    const char *end = json.data + json.length, *p = inbox_json_check(json.data, end, 0);
+    return p != NULL && inbox_json_skip(p, end) == end;
+}
+
+static inline const char *inbox_json_check_string(const char *p, const char *end) {
+    while (p < end && *p != '"') {
+        if ((unsigned char)*p < 0x20)
+            return NULL;
+        if (*p++ != '\\')
+            continue;
+        if (p >= end)
+            return NULL;
+        char c = *p++;
+        if (c == 'u') {
+            for (int i = 0; i < 4; i++, p++)
+                if (p >= end || !((*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'f') || (*p >= 'A' && *p <= 'F')))
+                    return NULL;
+        } else if (c != '"' && c != '\\' && c != '/' && c != 'b' && c != 'f' && c != 'n' && c != 'r' && c != 't') {
+            return NULL;
+        }
+    }
+    return p < end ? p + 1 : NULL;
+}
+
+static inline const char *inbox_json_check_digits(const char *p, const char *end) {
+    const char *first = p;
+    while (p < end && *p >= '0' && *p <= '9')
+        p++;
+    return p == first ? NULL : p;
+}
+
+static inline const char *inbox_json_check_number(const char *p, const char *end) {
+    p += *p == '-';
+    const char *whole = p;
+    p = inbox_json_check_digits(p, end);
+    if (p == NULL || (*whole == '0' && p > whole + 1))
+        return NULL;
+    if (p < end && *p == '.' && (p = inbox_json_check_digits(p + 1, end)) == NULL)
+        return NULL;
+    if (p < end && (*p == 'e' || *p == 'E')) {
+        p++;
+        p += p < end && (*p == '-' || *p == '+');
+        p = inbox_json_check_digits(p, end);
+    }
+    return p;
+}
+
+static inline const char *inbox_json_check_word(const char *p, const char *end, const char *word) {
+    for (; *word != 0; word++, p++)
+        if (p >= end || *p != *word)
+            return NULL;
+    return p;
+}
+
+/* The end of a valid value, NULL where there is none. */
+static inline const char *inbox_json_check(const char *p, const char *end, int depth) {
+    p = inbox_json_skip(p, end);
+    if (p >= end || depth > 128)
+        return NULL;
+    char open = *p, close = open == '{' ? '}' : ']';
+    if (open == '"')
+        return inbox_json_check_string(p + 1, end);
+    if (open == 't')
+        return inbox_json_check_word(p, end, "true");
+    if (open == 'f')
+        return inbox_json_check_word(p, end, "false");
+    if (open == 'n')
+        return inbox_json_check_word(p, end, "null");
+    if (open != '{' && open != '[')
+        return inbox_json_check_number(p, end);
+    p = inbox_json_skip(p + 1, end);
+    if (p < end && *p == close)
+        return p + 1;
+    for (;;) {
+        if (open == '{') {
+            p = inbox_json_skip(p, end);
+            if (p >= end || *p != '"' || (p = inbox_json_check_string(p + 1, end)) == NULL)
+                return NULL;
+            p = inbox_json_skip(p, end);
+            if (p >= end || *p++ != ':')
+                return NULL;
+        }
+        p = inbox_json_check(p, end, depth + 1);
+        if (p == NULL || (p = inbox_json_skip(p, end)) >= end)
+            return NULL;
+        if (*p == close)
+            return p + 1;
+        if (*p++ != ',')
+            return NULL;
+    }
+}
+
 static inline inbox_text inbox_json_decode(inbox_text json);
 
 /* The JSON of a member of an object, without data where there is none. */

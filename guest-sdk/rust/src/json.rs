@@ -327,15 +327,31 @@ impl Parser<'_> {
 
     fn number(&mut self) -> Result<Value, ParseError> {
         let start = self.at;
-        while matches!(self.peek(), Some(b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')) {
+        self.at += usize::from(self.peek() == Some(b'-'));
+        let whole = self.at;
+        let mut good = self.digits() && (self.text.as_bytes()[whole] != b'0' || self.at == whole + 1);
+        if self.peek() == Some(b'.') {
             self.at += 1;
+            good &= self.digits();
         }
-        let text = &self.text[start..self.at];
-        if text.parse::<f64>().is_err() {
-            self.at = start;
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            self.at += usize::from(matches!(self.peek(), Some(b'-' | b'+')));
+            good &= self.digits();
+        }
+        if !good {
             return Err(self.error("no number"));
         }
-        Ok(Value::Number(text.to_owned()))
+        Ok(Value::Number(self.text[start..self.at].to_owned()))
+    }
+
+    /// Passes over digits, and says whether there were any.
+    fn digits(&mut self) -> bool {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        self.at > start
     }
 
     fn string(&mut self) -> Result<String, ParseError> {
@@ -404,7 +420,7 @@ mod tests {
 
     #[test]
     fn what_is_no_json_is_refused() {
-        for text in ["", "nul", "[1", "[1,]", "{\"a\"}", "{a:1}", "\"a", "\"\\x\"", "\"\\u12\"", "1 2", "-", "\"\n\"", "{\"a\":1,}", "\"\\"] {
+        for text in ["", "nul", "[1", "[1,]", "{\"a\"}", "{a:1}", "\"a", "\"\\x\"", "\"\\u12\"", "1 2", "-", "01", "-01", "1.", ".5", "1e", "1e+", "--1", "+1", "\"\n\"", "{\"a\":1,}", "\"\\"] {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse(&"[".repeat(100_000)).is_err());

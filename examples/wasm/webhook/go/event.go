@@ -37,8 +37,10 @@ func parse(name string, body []byte) (event, error) {
 	if len(body) == 0 {
 		return nil, fmt.Errorf("the body of the %s event is empty", name)
 	}
-	if err := json.Unmarshal(body, event); err != nil {
-		return nil, fmt.Errorf("the body of the %s event: %w", name, err)
+	// A field of another type than documented counts as missing.
+	var mistyped *json.UnmarshalTypeError
+	if err := json.Unmarshal(body, event); err != nil && !errors.As(err, &mistyped) {
+		return nil, fmt.Errorf("the body of the %s event is no JSON", name)
 	}
 	if field := event.missing(); field != "" {
 		return nil, fmt.Errorf("the body of the %s event has no %s", name, field)

@@ -1,0 +1,143 @@
+// Package webhook compares the example in its languages.
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/inbox-wasm/inbox-wasm/examples/wasm/webhook/events/generator"
+	"github.com/inbox-wasm/inbox-wasm/host/engine"
+	"github.com/inbox-wasm/inbox-wasm/internal/testwasm"
+)
+
+const secret = "It's a Secret to Everybody"
+
+// handlers are the example's, by language. Go is the one that the others are compared with.
+var handlers = map[string]func(t testing.TB) string{
+	"go":             func(t testing.TB) string { return testwasm.Go(t, "go") },
+	"c":              func(t testing.TB) string { return testwasm.C(t, "c/webhook.c") },
+	"rust":           func(t testing.TB) string { return testwasm.Rust(t, "rust") },
+	"assemblyscript": func(t testing.TB) string { return testwasm.AssemblyScript(t, "assemblyscript/handler.ts") },
+}
+
+// event is a line of the sample's.
+type event struct {
+	Payload string            `json:"payload"`
+	Base64  []byte            `json:"payload_base64"`
+	Headers map[string]string `json:"headers"`
+}
+
+// samples are the events that the handlers are given: those of the generator, and some for each way to be refused.
+func samples(t *testing.T, n int) []event {
+	t.Helper()
+	var lines bytes.Buffer
+	if err := generator.Write(&lines, generator.Options{Count: n, Seed: 2, Secret: secret}); err != nil {
+		t.Fatal(err)
+	}
+	var list []event
+	for decoder := json.NewDecoder(&lines); decoder.More(); {
+		var e event
+		if err := decoder.Decode(&e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Base64 != nil {
+			e.Payload = string(e.Base64)
+		}
+		list = append(list, e)
+	}
+	signed := func(name, body string) event {
+		return event{Payload: body, Headers: map[string]string{"X-GitHub-Event": name, "X-Hub-Signature-256": generator.Sign(secret, []byte(body))}}
+	}
+	for _, name := range []string{"ping", "push", "issues", "pull_request", "deployment", "star", ""} {
+		for _, body := range []string{"", "null", "[]", "{", "{}", "\"\"", "01", "[1,]", `{"a":1,}`, `{"a":"\x"}`, "{\"a\":\"\n\"}", `{"a":"é\ud83e\udd80"}`, ` {"ref":"r","after":"a","repository":{"full_name":"n"}} `,
+			`{"ref":7,"after":"a","repository":{"full_name":"n"}}`, `{"hook_id":1}`, `{"hook_id":1.5}`, `{"hook_id":"1"}`, `{"hook_id":0}`, `{"hook_id":-1}`,
+			`{"action":"a","number":3,"repository":{"full_name":"n"}}`, `{"action":"a","issue":{"number":3},"repository":{"full_name":""}}`, `{"action":"a","issue":3,"repository":{"full_name":"n"}}`,
+			`{"action":"a","deployment":{"id":9007199254740993},"repository":{"full_name":"n"}}`, "{}{}", "nul", `{"a":[[[[[[]]]]]]}`} {
+			list = append(list, signed(name, body))
+		}
+	}
+	for _, signature := range []string{"", "sha1=00", "sha256=", "sha256=zz" + fmt.Sprintf("%062d", 0), "sha256=" + fmt.Sprintf("%064d", 0), "sha256=" + fmt.Sprintf("%065d", 0)} {
+		list = append(list, event{Payload: "{}", Headers: map[string]string{"X-GitHub-Event": "push", "X-Hub-Signature-256": signature}})
+	}
+	return list
+}
+
+// result is what becomes of an event.
+type result struct {
+	Outcome string
+	Reason  string
+	Delay   time.Duration
+}
+
+// run has a handler handle every event, one after the other on one instance.
+func run(t *testing.T, path string, list []event) []result {
+	t.Helper()
+	e, err := engine.New(t.Context(), engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := e.Load(t.Context(), path, engine.Limits{Memory: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := m.NewInstance(t.Context(), engine.Settings{Config: map[string]string{"secret": secret, "not_ready": "star, " + generator.NotReady, "retry_delay": "90m"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		for _, close := range []func(context.Context) error{i.Close, m.Close, e.Close} {
+			if err := close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	results := make([]result, len(list))
+	for k, one := range list {
+		headers, err := json.Marshal(one.Headers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := i.Handle(t.Context(), &engine.Message{Subscription: "work", ID: []byte("1"), Headers: headers, Payload: []byte(one.Payload), Timeout: 10 * time.Second})
+		if r.Failure != engine.None {
+			t.Fatalf("event %d, %.200q: %+v", k, one.Payload, r)
+		}
+		results[k] = result{r.Code.String(), r.Reason, r.Delay}
+	}
+	return results
+}
+
+// Every language comes to the same for every event: the outcome, the reason and the delay.
+func TestLanguagesAgree(t *testing.T) {
+	count := 20_000
+	if testing.Short() {
+		count = 2000
+	}
+	list := samples(t, count)
+	want := run(t, handlers["go"](t), list)
+	kinds := map[string]int{}
+	for _, r := range want[:count] {
+		kinds[r.Outcome]++
+	}
+	if e := generator.Expect(count); kinds["ack"] != e.Acked || kinds["retry_after"] != e.Delayed || kinds["dead_letter"] != e.DeadLettered.Forged+e.DeadLettered.Malformed {
+		t.Fatalf("the generated events come to %v, and should to %+v", kinds, e)
+	}
+	for language, handler := range handlers {
+		if language == "go" {
+			continue
+		}
+		t.Run(language, func(t *testing.T) {
+			t.Parallel()
+			different := 0
+			for i, got := range run(t, handler(t), list) {
+				if got != want[i] && different < 10 {
+					different++
+					t.Errorf("event %d, %.120q: %+v, and in Go %+v", i, list[i].Payload, got, want[i])
+				}
+			}
+		})
+	}
+}
