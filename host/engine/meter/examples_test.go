@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"hash/fnv"
 	"os"
 	"path/filepath"
@@ -40,6 +41,23 @@ var exampleEvents = map[string]func(t *testing.T) []event{
 		}
 		return events
 	},
+	"accounts/go": func(*testing.T) []event {
+		none, one := `{"columns":[],"rows":[],"affected":1}`, `{"columns":["1"],"rows":[[1]],"affected":0}`
+		var events []event
+		for i := range 300 {
+			events = append(events, event{Payload: fmt.Sprintf(`{"email":"%d@example.com","name":"a \"name\""}`, i), result: []string{none, one}[i%2]},
+				event{Payload: `{"email":""}`}, event{Payload: "no JSON"})
+		}
+		return events
+	},
+	"mails/go": func(*testing.T) []event {
+		var events []event
+		for i := range 300 {
+			status := []int{200, 201, 422, 429, 503}[i%5]
+			events = append(events, event{Payload: fmt.Sprintf("mail %d", i), result: fmt.Sprintf(`{"status":%d,"headers":{"retry-after":"%d"},"body":"why"}`, status, i)})
+		}
+		return events
+	},
 }
 
 // event is one message, with a header for each name.
@@ -47,6 +65,7 @@ type event struct {
 	Payload string            `json:"payload"`
 	Base64  []byte            `json:"payload_base64"`
 	Headers map[string]string `json:"headers"`
+	result  string            // of db and http
 }
 
 // Every example does the same before and after it is rewritten: the same calls of the host with the same bytes, and the
@@ -169,9 +188,11 @@ func answer(told interface{ Write([]byte) (int, error) }, m api.Module, f abi.Fu
 			case "header":
 				value, found = e.Headers[texts[0]]
 			case "config":
-				value, found = "s", texts[0] == "secret"
+				value, found = "s", texts[0] != "not_ready" && texts[0] != "retry_delay"
 			case "meta":
-				value = `{"attempt":1}`
+				value = `{"table":"jobs","id":7,"attempt":1}`
+			case "result":
+				value = e.result
 			}
 			if !found {
 				return api.EncodeI32(int32(abi.Absent))
@@ -190,6 +211,8 @@ func answer(told interface{ Write([]byte) (int, error) }, m api.Module, f abi.Fu
 		return 1
 	case "deadline_ms", "now_ms":
 		return 1000
+	case "db", "http":
+		return uint64(len(e.result))
 	}
 	return 0
 }
