@@ -1,4 +1,4 @@
-.PHONY: build check test test-versions matrix bench-meter
+.PHONY: build check test test-versions matrix bench-meter languages
 
 # The program itself, as bin/inbox-wasm.
 build:
@@ -23,3 +23,8 @@ matrix:
 # What metering guests costs, beside guests as they are: the table of docs/benchmarks.md.
 bench-meter:
 	scripts/bench-meter.sh
+
+# The figures of docs/languages.md: a new handler in each language, built and called.
+languages:
+	scripts/install.sh
+	INBOX_LANGUAGES=docs/languages.md go test ./cmd/inbox-wasm/command -run TestNewHandlersRunAsTheyAre -count=1

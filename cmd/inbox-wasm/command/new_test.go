@@ -24,7 +24,13 @@ func shell(t *testing.T, dir, command string) {
 }
 
 // From an empty folder, by the commands that it is told, a person has a handler that runs and whose test passes.
+// With INBOX_LANGUAGES=docs/languages.md, from the root, their figures are written there.
 func TestNewHandlersRunAsTheyAre(t *testing.T) {
+	var rows []measured
+	page := os.Getenv("INBOX_LANGUAGES")
+	if page != "" {
+		page = filepath.Join(root(t), page)
+	}
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
@@ -51,6 +57,7 @@ func TestNewHandlersRunAsTheyAre(t *testing.T) {
 			}
 			shell(t, name, l.test)
 			t.Chdir(name)
+			rows = append(rows, measure(t, &l, strings.ReplaceAll(l.module, "{}", "say_hello")))
 			for payload, want := range map[string]string{`{"name":"Ada"}`: "ack", `{}`: "dead_letter", `no JSON`: "dead_letter"} {
 				r := invoke(payload, "invoke", name, "--json", "--expect", want)
 				var got invokedJSON
@@ -71,6 +78,19 @@ func TestNewHandlersRunAsTheyAre(t *testing.T) {
 			}
 		})
 	}
+	if page != "" && !t.Failed() {
+		writeLanguages(t, page, rows)
+	}
+}
+
+// root is the repository's.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("..", "..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func TestNewRefuses(t *testing.T) {
