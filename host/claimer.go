@@ -136,7 +136,16 @@ func (c *claimer) run(ctx context.Context) {
 		if permit != nil {
 			limit, ahead = 1, false // each row has a transaction of its own, which its settlement ends
 		}
+		limit, wait := s.allowance.take(limit)
+		if wait > 0 {
+			if permit != nil {
+				<-permit
+			}
+			c.wait(ctx, wait, nil)
+			continue
+		}
 		rows, err := c.claim(limit, ahead)
+		s.allowance.give(limit - len(rows))
 		if len(rows) == 0 && permit != nil {
 			<-permit
 		}

@@ -161,6 +161,7 @@ func (s *Service) subscribe(g *generation, h *config.Handler, form forms.Form, a
 	requests, closeHTTP := outboundOf(h)
 	a.closeHTTP = closeHTTP
 	sub := &subscription{
+		allowance:  newAllowance(h.RateLimit, s.options.Now),
 		brake:      &brake{log: log, now: s.options.Now},
 		generation: g, handler: h, table: g.tables[h.Table], store: s.store, form: form, assets: a,
 		settings: engine.Settings{Config: h.Config, Env: environment(h), Mounts: a.mounts, HTTP: requests,
@@ -176,6 +177,9 @@ func (s *Service) subscribe(g *generation, h *config.Handler, form forms.Form, a
 	sub.queue.batch = h.Batch
 	if sub.counters = (&counters{}); before != nil {
 		sub.counters = before.counters
+		if h.RateLimit == before.handler.RateLimit {
+			sub.allowance = before.allowance // a reload is no way around it
+		}
 	}
 	sub.publisher = newPublisher(s, g, h)
 	var warned sync.Once

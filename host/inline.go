@@ -123,7 +123,13 @@ func (r *inline) turn(ctx context.Context, t *thread, polls bool, seen int) {
 	if trial || r.form.Alone() {
 		limit = 1
 	}
+	limit, wait := r.sub.allowance.take(limit)
+	if wait > 0 {
+		r.gate.leave(polls, seen, false, wait)
+		return
+	}
 	rows, err := r.claim(ctx, limit)
+	r.sub.allowance.give(limit - len(rows))
 	if err != nil {
 		pause := r.claimFailed(ctx, err)
 		r.gate.leave(polls, seen, false, pause)

@@ -12,12 +12,14 @@ type ledger struct {
 	log      *slog.Logger
 	counters *counters
 	brake    *brake
+	// allowance takes back what rows that were not started had of it.
+	allowance *allowance
 	// committed is told what a delivery has published in its transaction; nil where handlers publish nothing.
 	committed func([]publication)
 }
 
 func (s *subscription) newLedger() ledger {
-	l := ledger{log: s.log, counters: s.counters, brake: s.brake}
+	l := ledger{log: s.log, counters: s.counters, brake: s.brake, allowance: s.allowance}
 	if s.publisher != nil {
 		l.committed = s.publisher.committed
 	}
@@ -35,6 +37,9 @@ func (l *ledger) done(ctx context.Context, v *verdict) {
 	l.counters.outcomes[v.outcome].Add(1)
 	if v.outcome == acked && len(v.task.published) > 0 {
 		l.committed(v.task.published)
+	}
+	if v.outcome == released {
+		l.allowance.give(1)
 	}
 	if v.outcome != released && v.outcome != interrupted {
 		l.brake.release() // what goes back unhandled shows nothing about what handlers come to

@@ -51,6 +51,8 @@ type subscription struct {
 	// skewed says that the host's clock is too far from the database's for leases to mean anything.
 	skewed atomic.Bool
 	brake  *brake
+	// allowance is nil where the handler has no rate_limit.
+	allowance *allowance
 	// claimError is the text of the last claim's error, empty after one that worked, and claimLogged
 	// when it was last said.
 	claimError  string

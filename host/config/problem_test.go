@@ -198,7 +198,6 @@ func TestUnsupported(t *testing.T) {
 		{"[tables.dead]", "payload = \"x\"\n[runtime]\nlisten_http = \"localhost:1\"\nhttp_token = \"t\"\n[tables.more]", "runtime.http_token"},
 		{"[tables.jobs]", `on_conflict = "x"`, "tables.jobs.on_conflict"},
 		{"[tables.jobs]", "processed_at = \"p\"\nretain = \"1h\"", "tables.jobs.retain"},
-		{"[handlers.a]", `rate_limit = "1/s"`, "handlers.a.rate_limit"},
 	} {
 		t.Run(test.key, func(t *testing.T) {
 			_, err := Parse("inbox.toml", []byte(after(test.section, test.lines)), env())

@@ -13,9 +13,7 @@ var unsupportedTables = []unsupported[*Table]{
 	{"retain", "", func(t *Table) bool { return t.Retain != 0 }},
 }
 
-var unsupportedHandlers = []unsupported[*Handler]{
-	{"rate_limit", "", func(h *Handler) bool { return h.RateLimit != Rate{} }},
-}
+var unsupportedHandlers = []unsupported[*Handler]{}
 
 // unsupported is a key and whether a section uses it, or leaves it out where that means something.
 type unsupported[T any] struct {
