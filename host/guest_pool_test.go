@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -447,4 +448,41 @@ func randomUser(t *testing.T, db testdb.Database, admin store.Store) string {
 		}
 	})
 	return name
+}
+
+// huge are statements with one value that is far larger than what any answer may be.
+var huge = map[string]string{"postgres": "SELECT repeat('x', 200000000)", "sqlite": "SELECT hex(zeroblob(100000000))"}
+
+// An answer that would fill the host's memory does not: its delivery fails, and the next one is handled.
+func TestHugeAnswersStayOutside(t *testing.T) {
+	for _, conn := range []string{"", "^"} {
+		t.Run("conn "+conn, func(t *testing.T) {
+			testdb.Each(t, func(t *testing.T, db testdb.Database) {
+				sql := huge[db.Name]
+				if sql == "" {
+					return // the server's max_allowed_packet bounds what a function makes
+				}
+				handler := writer(t, "dead_letter = \"dead\"\n")
+				if conn != "" {
+					handler = poolWriter(t, "dead_letter = \"dead\"\n")
+				}
+				b := openWriting(t, db, writingTables(`locked_until = "locked_until"`)+handler, untilEmpty)
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				b.enqueue("jobs", "work", "a"+conn+sql+"|"+conn+"SELECT 1", "a"+conn+"INSERT INTO notes VALUES ('next')")
+				b.drain()
+				runtime.ReadMemStats(&after)
+				if took := after.TotalAlloc - before.TotalAlloc; took > 100<<20 {
+					t.Errorf("%d MiB were allocated", took>>20)
+				}
+				equal(t, "notes", b.notes(), "next\n")
+				if db.Name == "postgres" { // a server that is sending notices a moment later that nobody reads
+					eventually(t, "the server has given up", func() bool {
+						return b.query("SELECT count(*)::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'") == "0\n"
+					})
+				}
+				b.idle(db)
+			})
+		})
+	}
 }

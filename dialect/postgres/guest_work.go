@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"math"
 	"strconv"
 	"time"
 
@@ -41,6 +42,9 @@ func (c session) RunGuest(ctx context.Context, s dialect.GuestStatement, args []
 	running, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	conn := c.conn.PgConn()
+	// A message is read whole, however much of it the answer takes. The connection of one that is larger is lost.
+	conn.Frontend().SetMaxBodyLen(int(min(store.MaxGuestMessage+2*a.Limit(), math.MaxInt32)))
+	defer conn.Frontend().SetMaxBodyLen(0)
 	cancelled := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(cancelled)

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -17,12 +18,24 @@ import (
 )
 
 // guests says how the statements of guests run. The driver interrupts a statement whose context ends.
-var guests = &sqlstore.Guest{Prepare: attachNothing, Kind: guestKind, Argument: guestArgument, Error: guestError, ChangedSQL: "SELECT changes()"}
+var guests = &sqlstore.Guest{Bound: bound, Kind: guestKind, Argument: guestArgument, Error: guestError, ChangedSQL: "SELECT changes()"}
 
-// attachNothing keeps a connection to its file, should ATTACH ever get past the rules.
-func attachNothing(held *sql.Conn) error {
-	_, err := sqlitedriver.Limit(held, sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-	return err
+// bound keeps a connection to its file, should ATTACH ever get past the rules, and the values that a statement makes
+// in this process's memory to a size.
+func bound(held *sql.Conn, limit int64) (release func() error, err error) {
+	var before [2]int
+	limits := [...]struct{ id, most int }{
+		{sqlite3.SQLITE_LIMIT_ATTACHED, 0}, {sqlite3.SQLITE_LIMIT_LENGTH, int(min(store.MaxGuestMessage+2*limit, math.MaxInt32))},
+	}
+	for i, l := range limits {
+		if before[i], err = sqlitedriver.Limit(held, l.id, l.most); err != nil {
+			return nil, err
+		}
+	}
+	return func() error {
+		_, err := sqlitedriver.Limit(held, limits[1].id, before[1])
+		return err
+	}, nil
 }
 
 // guestKind goes by the value, as [Dialect.Answered] does. The driver has made instants and booleans of the

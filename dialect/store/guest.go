@@ -127,6 +127,13 @@ type Answer struct {
 // NewAnswer is an answer of at most so many bytes.
 func NewAnswer(limit int64) *Answer { return &Answer{limit: limit} }
 
+// Limit is how long the answer may be, in bytes.
+func (a *Answer) Limit() int64 { return a.limit }
+
+// MaxGuestMessage is how much of an answer beyond its limit a store may read at a time, in bytes, where it has to
+// read it to find out that it is too large.
+const MaxGuestMessage = 16 << 20
+
 // Columns names the columns of the rows that follow.
 func (a *Answer) Columns(names []string) {
 	a.text = append(a.text[:0], `{"columns":[`...)

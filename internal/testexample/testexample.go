@@ -5,6 +5,7 @@ package testexample
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,8 +25,9 @@ type Example struct {
 	store store.Store
 }
 
-// New writes the example's inbox.toml, whose URL is ${DATABASE_URL}.
-func New(t *testing.T, db testdb.Database, toml string) *Example {
+// New writes the example's inbox.toml, whose URL is ${DATABASE_URL}. What one example has compiled the next one of
+// the same test finds in the cache.
+func New(t *testing.T, db testdb.Database, toml, cache string) *Example {
 	t.Helper()
 	s, err := databases.Open(t.Context(), databases.Builtin(), db.URL, store.Options{MaxConnections: 1})
 	if err != nil {
@@ -38,7 +40,7 @@ func New(t *testing.T, db testdb.Database, toml string) *Example {
 	})
 	t.Setenv("DATABASE_URL", db.URL)
 	e := &Example{t, t.TempDir(), s}
-	e.write("inbox.toml", []byte(toml))
+	e.write("inbox.toml", fmt.Appendf([]byte(toml), "\n[runtime]\ncache_dir = %q\n", cache))
 	return e
 }
 

@@ -15,8 +15,9 @@ import (
 
 // Guest says how a database runs the statements of guests.
 type Guest struct {
-	// Prepare bounds a connection before a guest's statement; nil where that is not needed.
-	Prepare func(held *sql.Conn) error
+	// Bound bounds a connection for a guest's statement whose answer may have so many bytes, and gives what takes the
+	// bounds back; nil where that is not needed.
+	Bound func(held *sql.Conn, limit int64) (release func() error, err error)
 	// Kind is the kind of a value, by the type that the driver gives its column and by the value itself, which
 	// it may change into one that [value] takes.
 	Kind func(typeName string, source any) (abi.ValueKind, any)
@@ -44,7 +45,7 @@ var (
 const cancelIn = 2 * time.Second
 
 // RunGuest implements [store.Guest].
-func (c *session) RunGuest(ctx context.Context, s dialect.GuestStatement, args []any, a *store.Answer) error {
+func (c *session) RunGuest(ctx context.Context, s dialect.GuestStatement, args []any, a *store.Answer) (failed error) {
 	if s.Marks > 0 && s.Marks != len(args) {
 		// A driver that writes arguments into the text must not meet a question mark that is none.
 		return &store.GuestError{Message: fmt.Sprintf("the statement has %d question marks, and there are %d arguments", s.Marks, len(args))}
@@ -52,10 +53,12 @@ func (c *session) RunGuest(ctx context.Context, s dialect.GuestStatement, args [
 	if c.guest == nil {
 		return errors.New("this store runs no statements of guests")
 	}
-	if c.guest.Prepare != nil {
-		if err := c.guest.Prepare(c.held); err != nil {
+	if c.guest.Bound != nil {
+		release, err := c.guest.Bound(c.held, a.Limit())
+		if err != nil {
 			return err
 		}
+		defer func() { failed = errors.Join(failed, release()) }()
 	}
 	values := make([]any, len(args))
 	for i, arg := range args {

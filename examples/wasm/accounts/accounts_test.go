@@ -12,12 +12,13 @@ import (
 
 // Each sign-up comes to an account and a welcome together, and what comes to neither is where it should be.
 func TestAccounts(t *testing.T) {
+	cache := t.TempDir()
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
 		toml, err := os.ReadFile("inbox.toml")
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := testexample.New(t, db, string(toml))
+		e := testexample.New(t, db, string(toml), cache)
 		if db.Name == "postgres" {
 			t.Setenv("FIND", "SELECT 1 FROM accounts WHERE email = $1")
 			t.Setenv("OPEN", "INSERT INTO accounts (email, name) VALUES ($1, $2)")

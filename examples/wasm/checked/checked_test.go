@@ -11,12 +11,13 @@ import (
 )
 
 func TestChecked(t *testing.T) {
+	cache := t.TempDir()
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
 		toml, err := os.ReadFile("inbox.toml")
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := testexample.New(t, db, string(toml))
+		e := testexample.New(t, db, string(toml), cache)
 		e.Copy("checked.wasm", testwasm.WATFile(t, "wat/checked.wat"))
 		e.Run("", "schema", "--apply")
 		for _, document := range []string{`{"good":true}`, "", "[1]", "{}"} {

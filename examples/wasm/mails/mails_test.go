@@ -59,6 +59,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Every mail is sent once, whatever the service says and does not say on the way.
 func TestMails(t *testing.T) {
+	cache := t.TempDir()
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
 		toml, err := os.ReadFile("inbox.toml")
 		if err != nil {
@@ -69,7 +70,7 @@ func TestMails(t *testing.T) {
 		defer server.Close()
 		t.Setenv("MAIL_ORIGIN", server.URL)
 		t.Setenv("MAIL_TOKEN", "secret")
-		e := testexample.New(t, db, string(toml))
+		e := testexample.New(t, db, string(toml), cache)
 		e.Copy("mails.wasm", testwasm.Go(t, "go"))
 		e.Run("", "schema", "--apply")
 		const mails = 5
