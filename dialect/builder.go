@@ -93,6 +93,9 @@ type Grammar struct {
 	// Seek renders the condition on the group so that the planner looks for its rows by an index of it, however
 	// many they are; nil where it does.
 	Seek func(condition string) string
+	// Skip ends an insert that leaves out a row for which there is another in the unique index of the columns, which are
+	// quoted; nil where the database has no such insert.
+	Skip func(columns []string) string
 	// Override stands in an insert that gives identity columns of the table their values.
 	Override func(t *Table) string
 }
@@ -315,6 +318,22 @@ func (g *Grammar) Insert(t *Table, roles []Role) Statement {
 			values[i] = g.After(values[i])
 		}
 	}
-	b.Add("INSERT INTO ", g.Table(t), " (", strings.Join(columns, ", "), ") VALUES (", strings.Join(values, ", "), ")")
+	b.Add("INSERT INTO ", g.Table(t), " (", strings.Join(columns, ", "), ") VALUES (", strings.Join(values, ", "), ")", g.skip(t))
 	return b.Statement()
+}
+
+// skip ends an insert into a table of which some rows may be there already.
+func (g *Grammar) skip(t *Table) string {
+	if t.OnConflict == nil || g.Skip == nil {
+		return ""
+	}
+	return g.Skip(g.quoted(t.OnConflict))
+}
+
+func (g *Grammar) quoted(names []string) []string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = g.Quote(name)
+	}
+	return quoted
 }

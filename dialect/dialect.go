@@ -62,6 +62,9 @@ type Schema struct {
 	// empty where the primary key is that index, for tables without groups, and for FIFO tables, whose
 	// groups are claimed one by one.
 	OrderIndex string
+	// OnceIndex creates the unique index of the columns of on_conflict; empty for other tables, and where the primary
+	// key is that index.
+	OnceIndex string
 	// GroupIndex creates the index by which a FIFO claim sees that a group is in work; empty for
 	// other tables.
 	GroupIndex string

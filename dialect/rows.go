@@ -75,6 +75,6 @@ func (g *Grammar) InsertRow(t *Table, roles []Role, columns []int) Statement {
 			override = g.Override(t)
 		}
 	}
-	b.Add("INSERT INTO ", g.Table(t), " (", strings.Join(names, ", "), ")", override, " VALUES (", strings.Join(values, ", "), ")")
+	b.Add("INSERT INTO ", g.Table(t), " (", strings.Join(names, ", "), ")", override, " VALUES (", strings.Join(values, ", "), ")", g.skip(t))
 	return b.Statement()
 }

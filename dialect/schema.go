@@ -50,6 +50,9 @@ func (g *Grammar) Schema(t *Table, types Types) Schema {
 	if across := (Selection{AllGroups: true}); across.acrossGroups(t) {
 		schema.OrderIndex = g.besideKey(described, across, types.MaxName)
 	}
+	if t.OnConflict != nil && !slices.Equal(t.OnConflict, t.ID) {
+		schema.OnceIndex = strings.Replace(g.index(t, "_once_idx", types.MaxName, strings.Join(g.quoted(t.OnConflict), ", ")), "CREATE ", "CREATE UNIQUE ", 1)
+	}
 	if t.FIFO && t.Has(LockedUntil) {
 		schema.GroupIndex = g.index(t, "_group_idx", types.MaxName, g.Role(t, "", Group)+", "+g.Role(t, "", LockedUntil)) + g.partial(t)
 	}

@@ -119,6 +119,9 @@ type Table struct {
 	Key []KeyPart
 	// DatabaseClock tables go by the database's time and not by the host's.
 	DatabaseClock bool
+	// OnConflict names the columns of the unique index by which a row that is inserted is there already, and is left
+	// out then; nil for none.
+	OnConflict []string
 	// Columns are the table's columns in its own order, as [Dialect.Describe] answered.
 	Columns []Column
 	// Partitioned tables have no row addresses that are unique in the whole table: tables of several

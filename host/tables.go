@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ func Declared(t *config.Table) *dialect.Table {
 			delete(roles, role)
 		}
 	}
-	return &dialect.Table{Schema: t.Schema, Name: t.Name, ID: t.ID, Roles: roles, FIFO: t.FIFO, Data: t.Columns, Key: keyOf(t), DatabaseClock: t.Clock == "database"}
+	return &dialect.Table{Schema: t.Schema, Name: t.Name, ID: t.ID, Roles: roles, FIFO: t.FIFO, Data: t.Columns, Key: keyOf(t), DatabaseClock: t.Clock == "database", OnConflict: t.OnConflict}
 }
 
 // keyOf is the lock key of a table in the advisory lock form.
@@ -58,11 +59,34 @@ func (c *checker) describe(ctx context.Context, s store.Store) map[*config.Table
 		for _, f := range flaws {
 			c.table(declared, f.Role, f.What, f.Remedy)
 		}
-		if len(flaws) == 0 {
+		if len(flaws) == 0 && c.once(ctx, s, declared, t) {
 			tables[declared] = t
 		}
 	}
 	return tables
+}
+
+// once reports an on_conflict that nothing keeps: without a unique index every row is another one.
+func (c *checker) once(ctx context.Context, s store.Store, declared *config.Table, t *dialect.Table) bool {
+	for _, name := range t.OnConflict {
+		if !slices.ContainsFunc(t.Columns, func(column dialect.Column) bool { return column.Name == name }) {
+			c.table(declared, "on_conflict", fmt.Sprintf("table %s has no column %q", t, name), "name the columns of its unique index")
+			return false
+		}
+	}
+	if t.OnConflict == nil {
+		return true
+	}
+	kept, err := forms.KeepsOnce(ctx, s, t)
+	if err == nil && kept {
+		return true
+	}
+	what := fmt.Sprintf("table %s has no unique index of %s, so that every row would be another one", t, strings.Join(t.OnConflict, ", "))
+	if err != nil {
+		what = err.Error()
+	}
+	c.table(declared, "on_conflict", what, cmp.Or(s.Dialect().Schema(Declared(declared)).OnceIndex, "name the columns of a unique index"))
+	return false
 }
 
 // compareTarget reports the columns of a table that its dead letter table lacks.

@@ -28,6 +28,18 @@ func (Dialect) Indexes(t *dialect.Table) dialect.Statement {
 		"WHERE table_schema = " + schema + " AND table_name = " + literal(t.Name) + " ORDER BY index_name, seq_in_index"}
 }
 
+var _ dialect.Unique = Dialect{}
+
+// UniqueIndexes implements [dialect.Unique].
+func (Dialect) UniqueIndexes(t *dialect.Table) dialect.Statement {
+	schema := "DATABASE()"
+	if t.Schema != "" {
+		schema = literal(t.Schema)
+	}
+	return dialect.Statement{SQL: "SELECT index_name, COALESCE(column_name, '') FROM information_schema.statistics WHERE non_unique = 0" +
+		" AND table_schema = " + schema + " AND table_name = " + literal(t.Name) + " ORDER BY index_name, seq_in_index"}
+}
+
 // ClaimIndex implements [dialect.Dialect].
 func (d Dialect) ClaimIndex(t *dialect.Table, s dialect.Selection) dialect.Index {
 	return d.Index(t, s, maxName)

@@ -29,6 +29,9 @@ func New() Dialect {
 	return Dialect{&dialect.Listed{
 		Grammar: dialect.Grammar{
 			Quote: quote,
+			// IGNORE would leave out more than duplicates (MySQL reference manual, section 15.2.7). Here every unique
+			// index of the table counts.
+			Skip: func(columns []string) string { return " ON DUPLICATE KEY UPDATE " + columns[0] + " = " + columns[0] },
 			Nulls: func(column string, first bool) string {
 				if first {
 					return column

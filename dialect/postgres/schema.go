@@ -21,6 +21,19 @@ func (Dialect) Indexes(t *dialect.Table) dialect.Statement {
 		`WHERE i.indrelid = to_regclass(` + literal(grammar.Table(t)) + `) AND i.indisvalid ORDER BY c.relname, k.n`}
 }
 
+var _ dialect.Unique = Dialect{}
+
+// UniqueIndexes implements [dialect.Unique]. An index of a part of the rows is none for ON CONFLICT without a condition, and
+// the columns that an index merely includes are not of its key. An insert is checked when it runs, not when it is prepared.
+func (Dialect) UniqueIndexes(t *dialect.Table) dialect.Statement {
+	return dialect.Statement{SQL: `SELECT c.relname::text, COALESCE(a.attname::text, '') FROM pg_index i ` +
+		`JOIN pg_class c ON c.oid = i.indexrelid ` +
+		`CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, n) ` +
+		`LEFT JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum AND k.attnum > 0 ` +
+		`WHERE i.indrelid = to_regclass(` + literal(grammar.Table(t)) + `) AND i.indisvalid AND i.indisunique AND i.indpred IS NULL ` +
+		`AND k.n <= i.indnkeyatts ORDER BY c.relname, k.n`}
+}
+
 // ClaimIndex implements [dialect.Dialect].
 func (Dialect) ClaimIndex(t *dialect.Table, s dialect.Selection) dialect.Index {
 	return grammar.Index(t, s, maxName)

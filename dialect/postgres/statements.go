@@ -19,6 +19,7 @@ var grammar = dialect.Grammar{
 	Numbered:   true,
 	Nulls:      nulls,
 	IndexNulls: nulls,
+	Skip:       dialect.DoNothing,
 	Text:       func(expression string) string { return expression + "::text" },
 	Typed:      func(placeholder string, c dialect.Column) string { return placeholder + "::" + c.Type },
 	Override:   override,

@@ -26,6 +26,7 @@ func New() Dialect {
 	return Dialect{&dialect.Listed{
 		Grammar: dialect.Grammar{
 			Quote: quote,
+			Skip:  dialect.DoNothing,
 			Nulls: func(column string, first bool) string {
 				if first {
 					return column

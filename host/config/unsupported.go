@@ -9,7 +9,6 @@ var unsupportedTop = []unsupported[*Config]{
 }
 
 var unsupportedTables = []unsupported[*Table]{
-	{"on_conflict", "", func(t *Table) bool { return t.OnConflict != nil }},
 	{"retain", "", func(t *Table) bool { return t.Retain != 0 }},
 }
 

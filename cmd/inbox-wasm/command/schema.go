@@ -82,7 +82,7 @@ func (p *program) applySchema(ctx context.Context, cfg *config.Config) (err erro
 func statements(cfg *config.Config, declared *config.Table, d dialect.Dialect) []string {
 	t := host.Declared(declared)
 	s := d.Schema(t)
-	list := []string{s.Table, s.Index, s.GroupIndex}
+	list := []string{s.Table, s.Index, s.GroupIndex, s.OnceIndex}
 	if host.ClaimsAcrossGroups(cfg, declared) {
 		list = append(list, s.OrderIndex)
 	}
