@@ -42,6 +42,9 @@ func newGuestPool(guests store.Store, h *config.Handler, log *slog.Logger) *gues
 
 // run runs one statement. It returns soon after ctx ends, whatever the database does; the statement is cancelled.
 func (p *guestPool) run(ctx context.Context, sql string, args []byte) ([]byte, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err() // and a statement that was not waited for may still have the session
+	}
 	request, err := store.NewGuestRequest(p.rules, sql, args, p.limit)
 	if err != nil {
 		return nil, err
