@@ -82,6 +82,9 @@ func (s *Service) build(ctx context.Context, c *checker, modules []*engine.Modul
 		g.subscriptions = append(g.subscriptions, sub)
 	}
 	g.connections = c.connections(g.subscriptions)
+	if keep && cap(g.connections) == cap(last.connections) {
+		g.connections = last.connections // those that go on and those that are new share them
+	}
 	for _, sub := range g.subscriptions {
 		if sub.generation == g {
 			sub.connections = g.connections

@@ -332,6 +332,27 @@ func TestReloadKeepsListeners(t *testing.T) {
 	}
 }
 
+// The handlers that go on after a reload and those that are new share the pool's room, as before.
+func TestReloadSharesConnections(t *testing.T) {
+	db := onPostgres(t)
+	tables := writingTables("")
+	section := func(name, keys string) string {
+		return strings.Replace(work(keys), "handlers.work", "handlers."+name, 1)
+	}
+	first := "max_connections = 4\n" + tables + section("one", "threads = 2") + section("two", "threads = 2")
+	r := openReloading(t, db, first, answering(t, 0, 0))
+	if what := r.mustReload(strings.Replace(first, "threads = 2", "threads = 3", 1)); len(what.Kept) != 1 || len(what.Changed) != 1 {
+		t.Fatalf("the reload did %+v", what)
+	}
+	subs := r.subscriptions()
+	if subs[0].connections != subs[1].connections {
+		t.Error("each has connections of its own")
+	}
+	if n := cap(subs[0].connections); n != 3 {
+		t.Errorf("%d connections are shared, of 4 with one for everything else", n)
+	}
+}
+
 // A service stops in the middle of a reload as it always does.
 func TestStopDuringAReload(t *testing.T) {
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
