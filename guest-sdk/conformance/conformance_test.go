@@ -119,9 +119,22 @@ func (l *lines) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
+// cache keeps what the tests compile, each handler once.
+var cache string
+
+func TestMain(m *testing.M) {
+	var err error
+	if cache, err = os.MkdirTemp("", "conformance"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(cache)
+	os.Exit(code)
+}
+
 func newGuest(t *testing.T, path string) *guest {
 	t.Helper()
-	e, err := engine.New(t.Context(), engine.Options{})
+	e, err := engine.New(t.Context(), engine.Options{CacheDir: cache})
 	if err != nil {
 		t.Fatal(err)
 	}
