@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -404,7 +405,8 @@ func TestCase34_ReloadsLeaveNothing(t *testing.T) {
 	db := onSQLite(t)
 	toml := tables + work("threads = 2")
 	modules := [][]byte{answering(t, 0, 0), answering(t, 3, 0)}
-	r := openReloading(t, db, toml, modules[0])
+	// The lines of the log would be what grows.
+	r := openReloading(t, db, toml, modules[0], func(o *Options) { o.Log = slog.New(slog.DiscardHandler) })
 	r.start()
 	type figures struct{ heap, goroutines, files, mappings int }
 	measure := func() figures {
@@ -435,10 +437,12 @@ func TestCase34_ReloadsLeaveNothing(t *testing.T) {
 			early = measure()
 		}
 	}
+	// The Go runtime maps an arena, or a thread's stack, when it likes; what a reload left would be hundreds.
+	const arenas = 32
 	late := measure()
 	t.Logf("after 50 reloads %+v, after 500 %+v", early, late)
 	if late.heap > early.heap*11/10 || late.goroutines > early.goroutines*11/10 || late.files > early.files*11/10 ||
-		late.mappings > early.mappings*11/10 {
+		late.mappings > early.mappings*11/10+arenas {
 		t.Errorf("after 50 reloads %+v, after 500 %+v", early, late)
 	}
 }
