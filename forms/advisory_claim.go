@@ -68,7 +68,27 @@ func (a *Advisory) candidates(ctx context.Context, s *dialect.Statement, ask int
 	bounded, cancel := context.WithTimeout(ctx, candidatesIn)
 	defer cancel()
 	var found []candidate
-	err := a.store.Query(bounded, s, n, args, func(v [][]byte) error {
+	err := a.persist(func() error {
+		found = found[:0]
+		return a.store.Query(bounded, s, n, args, a.candidate(s, &found))
+	})
+	return found, err
+}
+
+// persist runs a statement again that failed for a reason that passes, such as a table that was altered since it was
+// prepared.
+func (a *Advisory) persist(run func() error) (err error) {
+	for range tries {
+		if err = run(); err == nil || a.store.Failure(err) != store.Transient {
+			break
+		}
+	}
+	return err
+}
+
+// candidate adds a row of an answer to those that were found.
+func (a *Advisory) candidate(s *dialect.Statement, found *[]candidate) func([][]byte) error {
+	return func(v [][]byte) error {
 		c := candidate{id: make(ID, len(a.columns))}
 		for i, output := range s.Returns {
 			switch output.Field {
@@ -80,10 +100,9 @@ func (a *Advisory) candidates(ctx context.Context, s *dialect.Statement, ask int
 				c.lock.name = string(v[i])
 			}
 		}
-		found = append(found, c)
+		*found = append(*found, c)
 		return nil
-	})
-	return found, err
+	}
 }
 
 // candidateArguments are those of a statement that leaves out locks by their names, as an array or as a
@@ -234,13 +253,20 @@ func (a *Advisory) readRow(ctx context.Context, k *keeper, c *candidate, take []
 	b := &bind{source: &a.source, now: now, one: &Settlement{Delivery: &Delivery{ID: c.id}}}
 	last := len(take) - 1
 	for i := range last {
-		counted, err := k.session.Exec(bounded, &take[i], 0, b.arguments(&take[i], 0))
+		var counted int64
+		err := a.persist(func() (err error) {
+			counted, err = k.session.Exec(bounded, &take[i], 0, b.arguments(&take[i], 0))
+			return err
+		})
 		if err := a.judge(k, err); err != nil || counted == 0 {
 			return nil, err
 		}
 	}
-	batch := &claimed{source: &a.source, expires: now.Add(holdFor)}
-	err := k.session.Query(bounded, &take[last], 0, b.arguments(&take[last], 0), batch.read(&take[last], a.table.Has(dialect.Attempt)))
+	var batch *claimed
+	err := a.persist(func() error {
+		batch = &claimed{source: &a.source, expires: now.Add(holdFor)}
+		return k.session.Query(bounded, &take[last], 0, b.arguments(&take[last], 0), batch.read(&take[last], a.table.Has(dialect.Attempt)))
+	})
 	if err := a.judge(k, err); err != nil || len(batch.rows) == 0 {
 		return nil, err
 	}
