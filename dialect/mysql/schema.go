@@ -20,24 +20,24 @@ func (Dialect) CheckVersion(version string) error {
 // Indexes implements [dialect.Dialect]. An expression in an index has no column and is answered as
 // an empty name.
 func (Dialect) Indexes(t *dialect.Table) dialect.Statement {
-	schema := "DATABASE()"
-	if t.Schema != "" {
-		schema = literal(t.Schema)
-	}
 	return dialect.Statement{SQL: "SELECT index_name, COALESCE(column_name, ''), '' FROM information_schema.statistics " +
-		"WHERE table_schema = " + schema + " AND table_name = " + literal(t.Name) + " ORDER BY index_name, seq_in_index"}
+		"WHERE table_schema = " + schemaOf(t) + " AND table_name = " + literal(t.Name) + " ORDER BY index_name, seq_in_index"}
+}
+
+// schemaOf is the database that a table is in, as an expression.
+func schemaOf(t *dialect.Table) string {
+	if t.Schema == "" {
+		return "DATABASE()"
+	}
+	return literal(t.Schema)
 }
 
 var _ dialect.Unique = Dialect{}
 
 // UniqueIndexes implements [dialect.Unique].
 func (Dialect) UniqueIndexes(t *dialect.Table) dialect.Statement {
-	schema := "DATABASE()"
-	if t.Schema != "" {
-		schema = literal(t.Schema)
-	}
 	return dialect.Statement{SQL: "SELECT index_name, COALESCE(column_name, '') FROM information_schema.statistics WHERE non_unique = 0" +
-		" AND table_schema = " + schema + " AND table_name = " + literal(t.Name) + " ORDER BY index_name, seq_in_index"}
+		" AND table_schema = " + schemaOf(t) + " AND table_name = " + literal(t.Name) + " ORDER BY index_name, seq_in_index"}
 }
 
 // ClaimIndex implements [dialect.Dialect].

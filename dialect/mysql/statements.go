@@ -145,13 +145,9 @@ func (Dialect) MaxInteger(typeName string) int64 {
 
 // Describe implements [dialect.Dialect].
 func (Dialect) Describe(t *dialect.Table) dialect.Statement {
-	schema := "DATABASE()"
-	if t.Schema != "" {
-		schema = literal(t.Schema)
-	}
 	return dialect.Statement{SQL: "SELECT column_name, " + columnType + ", is_nullable = 'YES', " +
 		"COALESCE(generation_expression, '') <> '', 0, datetime_precision, 0, column_key = 'PRI' " +
-		"FROM information_schema.columns WHERE table_schema = " + schema + " AND table_name = " + literal(t.Name) +
+		"FROM information_schema.columns WHERE table_schema = " + schemaOf(t) + " AND table_name = " + literal(t.Name) +
 		" ORDER BY ordinal_position"}
 }
 
