@@ -75,17 +75,6 @@ func (a *Advisory) candidates(ctx context.Context, s *dialect.Statement, ask int
 	return found, err
 }
 
-// persist runs a statement again that failed for a reason that passes, such as a table that was altered since it was
-// prepared.
-func (a *Advisory) persist(run func() error) (err error) {
-	for range tries {
-		if err = run(); err == nil || a.store.Failure(err) != store.Transient {
-			break
-		}
-	}
-	return err
-}
-
 // candidate adds a row of an answer to those that were found.
 func (a *Advisory) candidate(s *dialect.Statement, found *[]candidate) func([][]byte) error {
 	return func(v [][]byte) error {

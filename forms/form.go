@@ -93,6 +93,20 @@ func newSource(s store.Store, o Options) source {
 	return source{store: s, options: o, table: o.Table, columns: o.Table.IDColumns()}
 }
 
+// tries is how often work is run that fails for a reason that passes, such as a deadlock.
+const tries = 3
+
+// persist runs work again that failed for a reason that passes: a deadlock, or a table that was altered
+// since its statement was prepared.
+func (s *source) persist(run func() error) (err error) {
+	for range tries {
+		if err = run(); err == nil || s.store.Failure(err) != store.Transient {
+			break
+		}
+	}
+	return err
+}
+
 // Waiting counts the rows that the subscription reads, by state.
 type Waiting struct {
 	// Held rows are in work somewhere, or were until a crash.

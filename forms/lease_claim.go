@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
-	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 )
 
 // Claim takes at most limit claimable rows, in claim order. With ahead it leaves out the rows on their
@@ -18,17 +17,14 @@ func (l *Lease) Claim(ctx context.Context, limit int, ahead bool) ([]*Delivery, 
 		statements = &l.ahead
 	}
 	var batch *claimed
-	var err error
-	for range tries {
+	err := l.persist(func() (err error) {
 		if l.fifo != nil {
 			batch, err = l.claimHeads(ctx, limit)
 		} else {
 			batch, err = l.claimOnce(ctx, statements, limit)
 		}
-		if err == nil || l.store.Failure(err) != store.Transient {
-			break
-		}
-	}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("claim from %s: %w", l.table, err)
 	}

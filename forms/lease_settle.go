@@ -156,9 +156,6 @@ func (l *Lease) group(ctx context.Context, rows []*Settlement, indexes []int, w 
 	}
 }
 
-// tries is how often a transaction is run that fails for a reason that passes, such as a deadlock.
-const tries = 3
-
 // errPassedOver is a statement that has left out rows which this transaction has locked. MariaDB's can: a
 // claim on its way may have the row's entry in an index locked that the statement reads by, for a moment.
 var errPassedOver = errors.New("rows were passed over")

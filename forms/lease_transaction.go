@@ -80,12 +80,10 @@ func (l *Lease) begin(ctx context.Context, d *Delivery) error {
 
 func (l *Lease) lockAndSet(ctx context.Context, d *Delivery, session store.Session) error {
 	var tx store.Work
-	var err error
-	for range tries {
-		if tx, err = l.lockOwn(ctx, d, session); err == nil || l.store.Failure(err) != store.Transient {
-			break
-		}
-	}
+	err := l.persist(func() (err error) {
+		tx, err = l.lockOwn(ctx, d, session)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -48,12 +48,10 @@ func (r *RowLock) lock(ctx context.Context, limit int) ([]*Delivery, error) {
 	}
 	h := r.newHold(session)
 	var batch *claimed
-	for range tries {
+	err = r.persist(func() (err error) {
 		batch, h.tx, err = r.lockOnce(ctx, session, limit)
-		if err == nil || r.store.Failure(err) != store.Transient {
-			break
-		}
-	}
+		return err
+	})
 	if err != nil {
 		return nil, errors.Join(err, session.Release())
 	}
