@@ -23,17 +23,16 @@ var guests = &sqlstore.Guest{Bound: bound, Kind: guestKind, Argument: guestArgum
 // bound keeps a connection to its file, should ATTACH ever get past the rules, and the values that a statement makes
 // in this process's memory to a size.
 func bound(held *sql.Conn, limit int64) (release func() error, err error) {
-	var before [2]int
-	limits := [...]struct{ id, most int }{
-		{sqlite3.SQLITE_LIMIT_ATTACHED, 0}, {sqlite3.SQLITE_LIMIT_LENGTH, int(min(store.MaxGuestMessage+2*limit, math.MaxInt32))},
+	if _, err := sqlitedriver.Limit(held, sqlite3.SQLITE_LIMIT_ATTACHED, 0); err != nil {
+		return nil, err
 	}
-	for i, l := range limits {
-		if before[i], err = sqlitedriver.Limit(held, l.id, l.most); err != nil {
-			return nil, err
-		}
+	most := int(min(store.MaxGuestMessage+2*limit, math.MaxInt32))
+	before, err := sqlitedriver.Limit(held, sqlite3.SQLITE_LIMIT_LENGTH, most)
+	if err != nil {
+		return nil, err
 	}
 	return func() error {
-		_, err := sqlitedriver.Limit(held, limits[1].id, before[1])
+		_, err := sqlitedriver.Limit(held, sqlite3.SQLITE_LIMIT_LENGTH, before)
 		return err
 	}, nil
 }

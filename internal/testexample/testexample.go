@@ -25,10 +25,14 @@ type Example struct {
 	store store.Store
 }
 
-// New writes the example's inbox.toml, whose URL is ${DATABASE_URL}. What one example has compiled the next one of
+// New copies the test's inbox.toml, whose URL is ${DATABASE_URL}. What one example has compiled the next one of
 // the same test finds in the cache.
-func New(t *testing.T, db testdb.Database, toml, cache string) *Example {
+func New(t *testing.T, db testdb.Database, cache string) *Example {
 	t.Helper()
+	toml, err := os.ReadFile("inbox.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	s, err := databases.Open(t.Context(), databases.Builtin(), db.URL, store.Options{MaxConnections: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +44,7 @@ func New(t *testing.T, db testdb.Database, toml, cache string) *Example {
 	})
 	t.Setenv("DATABASE_URL", db.URL)
 	e := &Example{t, t.TempDir(), s}
-	e.write("inbox.toml", fmt.Appendf([]byte(toml), "\n[runtime]\ncache_dir = %q\n", cache))
+	e.write("inbox.toml", fmt.Appendf(toml, "\n[runtime]\ncache_dir = %q\n", cache))
 	return e
 }
 

@@ -31,7 +31,7 @@ type language struct {
 }
 
 var languages = []language{
-	{name: "go", full: "Go", sdk: "inbox-wasm", from: []string{"go => guest-sdk/go", "templates/go/sdk.mod.tmpl => go.mod"}, module: "{}.wasm",
+	{name: "go", full: "Go", sdk: "inbox-wasm", from: []string{"go => guest-sdk/go"}, module: "{}.wasm",
 		build: []string{"GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o {}.wasm ."}, test: "go test ./..."},
 	{name: "rust", full: "Rust", sdk: "inbox-wasm", from: []string{"rust => ."}, module: "target/wasm32-unknown-unknown/release/{}.wasm",
 		build: []string{"cargo build --release --target wasm32-unknown-unknown"}, test: "cargo test"},
@@ -111,10 +111,7 @@ func (p *program) runNew(languageName, name string) error {
 func writeTemplates(from, to string, s *scaffold) error {
 	return eachFile(from, func(file string, text []byte) error {
 		relative := strings.TrimSuffix(strings.TrimPrefix(file, from+"/"), ".tmpl")
-		switch relative {
-		case "sdk.mod":
-			return nil // the SDK's
-		case "gitignore":
+		if relative == "gitignore" {
 			relative = ".gitignore"
 		}
 		t, err := template.New(file).Option("missingkey=error").Parse(string(text))
@@ -129,17 +126,13 @@ func writeTemplates(from, to string, s *scaffold) error {
 	})
 }
 
-// copySDK copies a file or a folder of the SDKs, without their own tests.
+// copySDK copies a folder of the SDKs, without their own tests.
 func copySDK(source, target string) error {
 	return eachFile(source, func(file string, text []byte) error {
 		if strings.HasSuffix(file, "_test.go") {
 			return nil
 		}
-		to := target
-		if file != source {
-			to = filepath.Join(target, filepath.FromSlash(strings.TrimPrefix(file, source+"/")))
-		}
-		return writeFile(to, text)
+		return writeFile(filepath.Join(target, filepath.FromSlash(strings.TrimPrefix(file, source+"/"))), text)
 	})
 }
 

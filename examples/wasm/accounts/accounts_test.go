@@ -2,7 +2,6 @@
 package accounts
 
 import (
-	"os"
 	"testing"
 
 	"github.com/inbox-wasm/inbox-wasm/internal/testdb"
@@ -14,11 +13,7 @@ import (
 func TestAccounts(t *testing.T) {
 	cache := t.TempDir()
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
-		toml, err := os.ReadFile("inbox.toml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		e := testexample.New(t, db, string(toml), cache)
+		e := testexample.New(t, db, cache)
 		if db.Name == "postgres" {
 			t.Setenv("FIND", "SELECT 1 FROM accounts WHERE email = $1")
 			t.Setenv("OPEN", "INSERT INTO accounts (email, name) VALUES ($1, $2)")

@@ -2,7 +2,6 @@
 package checked
 
 import (
-	"os"
 	"testing"
 
 	"github.com/inbox-wasm/inbox-wasm/internal/testdb"
@@ -13,11 +12,7 @@ import (
 func TestChecked(t *testing.T) {
 	cache := t.TempDir()
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
-		toml, err := os.ReadFile("inbox.toml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		e := testexample.New(t, db, string(toml), cache)
+		e := testexample.New(t, db, cache)
 		e.Copy("checked.wasm", testwasm.WATFile(t, "wat/checked.wat"))
 		e.Run("", "schema", "--apply")
 		for _, document := range []string{`{"good":true}`, "", "[1]", "{}"} {

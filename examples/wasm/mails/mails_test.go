@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -61,16 +60,12 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestMails(t *testing.T) {
 	cache := t.TempDir()
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
-		toml, err := os.ReadFile("inbox.toml")
-		if err != nil {
-			t.Fatal(err)
-		}
 		s := &service{tries: map[string]int{}, sent: map[string]string{}, token: "secret"}
 		server := httptest.NewServer(s)
 		defer server.Close()
 		t.Setenv("MAIL_ORIGIN", server.URL)
 		t.Setenv("MAIL_TOKEN", "secret")
-		e := testexample.New(t, db, string(toml), cache)
+		e := testexample.New(t, db, cache)
 		e.Copy("mails.wasm", testwasm.Go(t, "go"))
 		e.Run("", "schema", "--apply")
 		const mails = 5

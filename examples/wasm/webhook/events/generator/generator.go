@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"unicode/utf8"
 )
@@ -78,6 +79,12 @@ func Expect(total int) Expected {
 	}
 }
 
+// Event is what a handler is given of one.
+type Event struct {
+	Payload []byte
+	Headers map[string]string
+}
+
 // message is one line, as the enqueue command reads it.
 type message struct {
 	Payload       *string           `json:"payload,omitempty"`
@@ -86,8 +93,8 @@ type message struct {
 	Group         string            `json:"group,omitempty"`
 }
 
-// Write writes the events as JSON Lines, one message a line.
-func Write(w io.Writer, options Options) error {
+// Events makes the events, one after the other.
+func Events(options Options) iter.Seq[Event] {
 	g := &generator{
 		Rand:   rand.New(rand.NewPCG(options.Seed, 0)),
 		secret: options.Secret,
@@ -100,12 +107,22 @@ func Write(w io.Writer, options Options) error {
 		}
 	}
 	g.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+	return func(yield func(Event) bool) {
+		for _, kind := range kinds {
+			if !yield(g.make(kind)) {
+				return
+			}
+		}
+	}
+}
 
+// Write writes the events as JSON Lines, one message a line.
+func Write(w io.Writer, options Options) error {
 	out := bufio.NewWriter(w)
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
-	for _, kind := range kinds {
-		m := g.message(kind)
+	for event := range Events(options) {
+		m := envelope(event)
 		m.Group = options.Group
 		if err := encoder.Encode(m); err != nil {
 			return err
@@ -121,7 +138,7 @@ type generator struct {
 	forged, malformed int // made so far: their varieties take turns
 }
 
-func (g *generator) message(kind kind) message {
+func (g *generator) make(kind kind) Event {
 	name := pick(g, "push", "push", "push", "issues", "pull_request", "ping")
 	switch kind {
 	case large:
@@ -147,16 +164,16 @@ func (g *generator) message(kind kind) message {
 	if kind == forged {
 		g.forge(headers)
 	}
-	return envelope(body, headers)
+	return Event{body, headers}
 }
 
 // envelope carries the body as text where JSON can, and as base64 where it cannot.
-func envelope(body []byte, headers map[string]string) message {
-	if !utf8.Valid(body) {
-		return message{PayloadBase64: base64.StdEncoding.EncodeToString(body), Headers: headers}
+func envelope(e Event) message {
+	if !utf8.Valid(e.Payload) {
+		return message{PayloadBase64: base64.StdEncoding.EncodeToString(e.Payload), Headers: e.Headers}
 	}
-	text := string(body)
-	return message{Payload: &text, Headers: headers}
+	text := string(e.Payload)
+	return message{Payload: &text, Headers: e.Headers}
 }
 
 // Sign is GitHub's signature of a body, as the header X-Hub-Signature-256 has it.
