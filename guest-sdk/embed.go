@@ -9,5 +9,6 @@ import "embed"
 //go:embed rust/Cargo.toml rust/src
 //go:embed c/*.h
 //go:embed assemblyscript/*.ts assemblyscript/package.json
+//go:embed javascript/*.js javascript/*.mjs javascript/*.d.ts javascript/package.json javascript/engine.wasm
 //go:embed templates
 var Files embed.FS

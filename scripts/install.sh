@@ -16,9 +16,9 @@ for tool in go gcc; do # gcc is for the race detector
 	fi
 done
 
-# The compiler of AssemblyScript, beside the handlers that are written in it.
-for folder in guest-sdk/conformance/assemblyscript examples/wasm/webhook/assemblyscript; do
-	if [ ! -x "$folder/node_modules/.bin/asc" ]; then
+# The compilers of AssemblyScript and JavaScript, beside the handlers that are written in them.
+for folder in {guest-sdk/conformance,examples/wasm/webhook}/{assemblyscript,javascript}; do
+	if [ ! -d "$folder/node_modules" ]; then
 		if ! has npm; then
 			echo "install.sh: npm is missing: install Node.js first" >&2
 			exit 1
@@ -34,6 +34,8 @@ has pgbouncer || packages+=(pgbouncer)
 has wat2wasm && has wasm-objdump || packages+=(wabt)
 # For guests: C and C++, and a Rust with a standard library for WebAssembly, whose own linker has to be of its age.
 has clang-14 && has wasm-ld-14 || packages+=(clang-14 lld-14)
+# For the engine of JavaScript: a C library.
+[ -f /usr/lib/wasm32-wasi/libc.a ] && [ -f /usr/lib/llvm-14/lib/clang/14.0.6/lib/wasi/libclang_rt.builtins-wasm32.a ] || packages+=(wasi-libc libclang-rt-14-dev-wasm32)
 [ -d /usr/lib/rustlib/wasm32-unknown-unknown ] || packages+=(rustc cargo libstd-rust-dev-wasm32)
 if ! has postgres && ! compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; then
 	packages+=(postgresql)

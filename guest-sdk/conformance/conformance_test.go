@@ -27,6 +27,7 @@ var sdks = map[string]func(t testing.TB) string{
 	"c":              func(t testing.TB) string { return testwasm.C(t, "c/handler.c") },
 	"c++":            func(t testing.TB) string { return testwasm.CXX(t, "c/handler.c") },
 	"go":             func(t testing.TB) string { return testwasm.Go(t, "go") },
+	"javascript":     func(t testing.TB) string { return testwasm.JavaScript(t, "javascript/handler.js") },
 	"rust":           func(t testing.TB) string { return testwasm.Rust(t, "rust") },
 }
 

@@ -203,3 +203,17 @@ func AssemblyScript(t testing.TB, file string) string {
 	})
 	return write(t, strings.TrimSuffix(filepath.Base(file), ".ts"), wasm)
 }
+
+// JavaScript builds a handler with what npm has installed beside it.
+func JavaScript(t testing.TB, file string) string {
+	t.Helper()
+	file, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	builder := tool(t, filepath.Join(filepath.Dir(file), "node_modules", ".bin", "inbox-wasm-build"))
+	wasm := built(t, "javascript "+file, func(out string) *exec.Cmd {
+		return exec.Command(builder, file, "-o", out)
+	})
+	return write(t, strings.TrimSuffix(filepath.Base(file), ".js"), wasm)
+}

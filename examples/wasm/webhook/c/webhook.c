@@ -5,10 +5,10 @@
  *     clang --target=wasm32 -O2 -mbulk-memory -nostdlib -Wl,--no-entry,--stack-first -o webhook.wasm webhook.c
  */
 #include "../../../../guest-sdk/c/inbox.h"
-#include "sha256.h"
+#include "../../../../guest-sdk/c/inbox_sha256.h"
 
 /* Settings, read once when the instance starts. */
-static hmac key;
+static inbox_hmac key;
 static char not_ready[1024]; /* with a comma before and after each type */
 static int64_t retry_delay = 3600 * 1000;
 
@@ -26,7 +26,7 @@ static const char *init(void) {
     inbox_text secret = inbox_config("secret");
     if (secret.length == 0)
         return "config: secret is missing: set it to the webhook's secret";
-    hmac_key(&key, secret.data, secret.length);
+    inbox_hmac_key(&key, secret.data, secret.length);
 
     inbox_text list = inbox_config("not_ready");
     size_t n = 0;
@@ -74,7 +74,7 @@ static const char *forged(inbox_text body, inbox_text signature) {
         good = hex(digits[i]) >= 0;
     if (!good)
         return "forged: X-Hub-Signature-256 is not 64 hexadecimal digits";
-    hmac_sum(&key, body.data, body.length, sum);
+    inbox_hmac_sum(&key, body.data, body.length, sum);
     for (int i = 0; i < 32; i++)
         different |= sum[i] ^ (uint8_t)(hex(digits[2 * i]) << 4 | hex(digits[2 * i + 1]));
     return different == 0 ? NULL : "forged: X-Hub-Signature-256 is not the signature of this body";
