@@ -34,6 +34,7 @@ has pgbouncer || packages+=(pgbouncer)
 has wat2wasm && has wasm-objdump || packages+=(wabt)
 # For guests: C and C++, and a Rust with a standard library for WebAssembly, whose own linker has to be of its age.
 has clang-14 && has wasm-ld-14 || packages+=(clang-14 lld-14)
+has g++ || packages+=(g++)
 # For the engine of JavaScript: a C library.
 [ -f /usr/lib/wasm32-wasi/libc.a ] && [ -f /usr/lib/llvm-14/lib/clang/14.0.6/lib/wasi/libclang_rt.builtins-wasm32.a ] || packages+=(wasi-libc libclang-rt-14-dev-wasm32)
 [ -d /usr/lib/rustlib/wasm32-unknown-unknown ] || packages+=(rustc cargo libstd-rust-dev-wasm32)

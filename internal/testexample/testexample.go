@@ -25,11 +25,11 @@ type Example struct {
 	store store.Store
 }
 
-// New copies the test's inbox.toml, whose URL is ${DATABASE_URL}. What one example has compiled the next one of
-// the same test finds in the cache.
-func New(t *testing.T, db testdb.Database, cache string) *Example {
+// New copies an inbox.toml, whose URL is ${DATABASE_URL}. What one example has compiled the next one of the same test
+// finds in the cache.
+func New(t *testing.T, db testdb.Database, config, cache string) *Example {
 	t.Helper()
-	toml, err := os.ReadFile("inbox.toml")
+	toml, err := os.ReadFile(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,11 @@ func New(t *testing.T, db testdb.Database, cache string) *Example {
 
 func (e *Example) write(name string, text []byte) {
 	e.t.Helper()
-	if err := os.WriteFile(filepath.Join(e.dir, name), text, 0o600); err != nil {
+	file := filepath.Join(e.dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		e.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
 		e.t.Fatal(err)
 	}
 }
@@ -94,8 +98,16 @@ func (e *Example) Text(expression string) string {
 	return "(" + expression + ")::text"
 }
 
-// Equal compares an answer, one row a line with bars between the values.
+// Equal compares an answer.
 func (e *Example) Equal(what, sql, want string) {
+	e.t.Helper()
+	if got := e.Rows(sql); got != want {
+		e.t.Errorf("%s:\n%swant\n%s", what, got, want)
+	}
+}
+
+// Rows gives an answer, one row a line with bars between the values.
+func (e *Example) Rows(sql string) string {
 	e.t.Helper()
 	var got strings.Builder
 	err := e.store.Query(context.WithoutCancel(e.t.Context()), &dialect.Statement{SQL: sql}, 0, nil, func(values [][]byte) error {
@@ -106,7 +118,5 @@ func (e *Example) Equal(what, sql, want string) {
 	if err != nil {
 		e.t.Fatalf("%s: %v", sql, err)
 	}
-	if got.String() != want {
-		e.t.Errorf("%s:\n%swant\n%s", what, got.String(), want)
-	}
+	return got.String()
 }

@@ -36,6 +36,7 @@ var languages = []language{
 	{name: "rust", full: "Rust", sdk: "inbox-wasm", from: []string{"rust => ."}, module: "target/wasm32-unknown-unknown/release/{}.wasm",
 		build: []string{"cargo build --release --target wasm32-unknown-unknown"}, test: "cargo test"},
 	{name: "c", full: "C", sdk: ".", from: []string{"c => ."}, module: "{}.wasm", build: []string{"make"}, test: "make test"},
+	{name: "cpp", full: "C++", sdk: ".", from: []string{"c => ."}, module: "{}.wasm", build: []string{"make"}, test: "make test"},
 	{name: "javascript", full: "JavaScript", sdk: "inbox-wasm", from: []string{"javascript => ."}, module: "build/{}.wasm",
 		build: []string{"npm install", "npm run build"}, test: "npm test"},
 	{name: "assemblyscript", full: "AssemblyScript", sdk: "inbox-wasm", from: []string{"assemblyscript => ."}, module: "build/{}.wasm",

@@ -100,7 +100,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"new":                    "new takes LANGUAGE and NAME",
-		"new cobol handler":      `no language "cobol": there are go, rust, c, javascript, assemblyscript`,
+		"new cobol handler":      `no language "cobol": there are go, rust, c, cpp, javascript, assemblyscript`,
 		"new go Handler":         `the name "Handler" has to be`,
 		"new go ../handler":      `the name "../handler" has to be`,
 		"new go send--email":     "has to be",

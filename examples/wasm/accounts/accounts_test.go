@@ -13,7 +13,7 @@ import (
 func TestAccounts(t *testing.T) {
 	cache := t.TempDir()
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
-		e := testexample.New(t, db, cache)
+		e := testexample.New(t, db, "inbox.toml", cache)
 		if db.Name == "postgres" {
 			t.Setenv("FIND", "SELECT 1 FROM accounts WHERE email = $1")
 			t.Setenv("OPEN", "INSERT INTO accounts (email, name) VALUES ($1, $2)")

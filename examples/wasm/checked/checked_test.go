@@ -12,7 +12,7 @@ import (
 func TestChecked(t *testing.T) {
 	cache := t.TempDir()
 	testdb.Each(t, func(t *testing.T, db testdb.Database) {
-		e := testexample.New(t, db, cache)
+		e := testexample.New(t, db, "inbox.toml", cache)
 		e.Copy("checked.wasm", testwasm.WATFile(t, "wat/checked.wat"))
 		e.Run("", "schema", "--apply")
 		for _, document := range []string{`{"good":true}`, "", "[1]", "{}"} {

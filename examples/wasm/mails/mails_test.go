@@ -65,7 +65,7 @@ func TestMails(t *testing.T) {
 		defer server.Close()
 		t.Setenv("MAIL_ORIGIN", server.URL)
 		t.Setenv("MAIL_TOKEN", "secret")
-		e := testexample.New(t, db, cache)
+		e := testexample.New(t, db, "inbox.toml", cache)
 		e.Copy("mails.wasm", testwasm.Go(t, "go"))
 		e.Run("", "schema", "--apply")
 		const mails = 5

@@ -4,13 +4,19 @@ package webhook
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/examples/wasm/webhook/events/generator"
 	"github.com/inbox-wasm/inbox-wasm/host/engine"
+	"github.com/inbox-wasm/inbox-wasm/internal/testdb"
+	"github.com/inbox-wasm/inbox-wasm/internal/testexample"
 	"github.com/inbox-wasm/inbox-wasm/internal/testwasm"
 )
 
@@ -118,5 +124,46 @@ func TestLanguagesAgree(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+var tableEvents = flag.Int("events", 2000, "how many events TestTablesAgree puts into each table")
+
+// A table of events comes to the same in every language, row for row.
+func TestTablesAgree(t *testing.T) {
+	cache, events := t.TempDir(), filepath.Join(t.TempDir(), "events.jsonl")
+	writeEvents(t, events, *tableEvents)
+	testdb.Each(t, func(t *testing.T, db testdb.Database) {
+		e := testexample.New(t, db, filepath.Join("..", "..", "..", "inbox.toml"), cache)
+		rows := func(language string) []string {
+			e.Copy("bin/webhook.wasm", handlers[language](t))
+			e.Run("", "schema", "--apply")
+			e.Run("", "enqueue", "webhooks", "--jsonl", events, "--envelope")
+			e.Run("", "serve", "--until-empty")
+			left := e.Rows("SELECT " + e.Text("id") + ", name, " + e.Text("attempt") + ", CASE WHEN retry_after IS NULL THEN 'now' ELSE 'later' END, last_error FROM webhooks ORDER BY id")
+			e.SQL("DROP TABLE webhooks")
+			return strings.Split(left, "\n")
+		}
+		want := rows("go")
+		for language := range handlers {
+			if language == "go" {
+				continue
+			}
+			if got := rows(language); !slices.Equal(got, want) {
+				t.Errorf("%s leaves %d rows, and Go %d; the first are\n%s\n%s", language, len(got), len(want), strings.Join(got[:5], "\n"), strings.Join(want[:5], "\n"))
+			}
+		}
+	})
+}
+
+func writeEvents(t *testing.T, path string, count int) {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := generator.Write(file, generator.Options{Count: count, Seed: 2, Secret: secret, Group: "github"}); err != nil {
+		t.Fatal(err)
 	}
 }
