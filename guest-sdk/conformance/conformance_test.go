@@ -28,6 +28,7 @@ var sdks = map[string]func(t testing.TB) string{
 	"c++":            func(t testing.TB) string { return testwasm.CXX(t, "c/handler.c") },
 	"go":             func(t testing.TB) string { return testwasm.Go(t, "go") },
 	"rust":           func(t testing.TB) string { return testwasm.Rust(t, "rust") },
+	"zig":            func(t testing.TB) string { return testwasm.Zig(t, "zig") },
 }
 
 // vector is one call: a message, what the host is asked, and what becomes of it.

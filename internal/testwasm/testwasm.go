@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -202,4 +203,26 @@ func AssemblyScript(t testing.TB, file string) string {
 		return cmd
 	})
 	return write(t, strings.TrimSuffix(filepath.Base(file), ".ts"), wasm)
+}
+
+// ZigFolder is where scripts/install.sh puts a Zig.
+func ZigFolder() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..", "tools", "zig")
+}
+
+// Zig builds the handler in dir, a program of that name.
+func Zig(t testing.TB, dir string) string {
+	t.Helper()
+	compiler := tool(t, "zig", filepath.Join(ZigFolder(), "zig"))
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wasm := built(t, "zig "+dir, func(out string) *exec.Cmd {
+		cmd := exec.Command("sh", "-c", `"$0" build --prefix "$1" && cp "$1"/bin/*.wasm "$2"`, compiler, filepath.Dir(out), out)
+		cmd.Dir = dir
+		return cmd
+	})
+	return write(t, filepath.Base(dir), wasm)
 }
