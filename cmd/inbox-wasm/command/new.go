@@ -38,6 +38,8 @@ var languages = []language{
 	{name: "c", full: "C", sdk: ".", from: []string{"c => ."}, module: "{}.wasm", build: []string{"make"}, test: "make test"},
 	{name: "assemblyscript", full: "AssemblyScript", sdk: "inbox-wasm", from: []string{"assemblyscript => ."}, module: "build/{}.wasm",
 		build: []string{"npm install", "npm run build"}, test: "npm test"},
+	{name: "zig", full: "Zig", sdk: "inbox-wasm", from: []string{"zig => ."}, module: "zig-out/bin/{}.wasm",
+		build: []string{"zig build"}, test: "zig build test"},
 }
 
 func languageNames() []string {

@@ -5,7 +5,8 @@ pub fn build(b: *std.Build) void {
         .name = "conformance",
         .root_source_file = b.path("handler.zig"),
         .target = b.resolveTargetQuery(.{ .cpu_arch = .wasm32, .os_tag = .freestanding }),
-        .optimize = .ReleaseSmall,
+        .optimize = .ReleaseSafe,
+        .strip = true,
     });
     handler.root_module.addAnonymousImport("inbox", .{ .root_source_file = b.path("../../zig/src/inbox.zig") });
     handler.entry = .disabled;
