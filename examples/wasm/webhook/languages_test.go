@@ -22,6 +22,7 @@ var handlers = map[string]func(t testing.TB) string{
 	"c":              func(t testing.TB) string { return testwasm.C(t, "c/webhook.c") },
 	"rust":           func(t testing.TB) string { return testwasm.Rust(t, "rust") },
 	"assemblyscript": func(t testing.TB) string { return testwasm.AssemblyScript(t, "assemblyscript/handler.ts") },
+	"zig":            func(t testing.TB) string { return testwasm.Zig(t, "zig") },
 }
 
 // samples are the events that the handlers are given: those of the generator, and some for each way to be refused.
