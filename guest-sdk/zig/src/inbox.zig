@@ -47,6 +47,7 @@ pub const HostError = failures.HostError;
 pub const Failure = failures.Failure;
 pub const fail = failures.fail;
 pub const failure = failures.failure;
+pub const describe = failures.describe;
 
 /// A fake host for `zig build test`, where there is no real one.
 pub const testing = @import("testing.zig");
@@ -97,7 +98,7 @@ fn init(comptime start: anytype) type {
         fn call() callconv(.C) i32 {
             _ = begin();
             start(memory.lasting) catch |err| {
-                host.reason(failures.text(err));
+                host.reason(failures.describe(err));
                 return 1;
             };
             return 0;

@@ -1,6 +1,7 @@
 const std = @import("std");
 const host = @import("host.zig");
 const outcome = @import("outcome.zig");
+const failure = @import("failure.zig");
 const Allocator = std.mem.Allocator;
 
 /// The message of the batch that the host's functions are about.
@@ -10,6 +11,7 @@ var current: ?i32 = null;
 pub const Message = struct {
     /// Memory that is the message's until the handler returns; nobody frees it. In a batch it is that of all messages.
     arena: Allocator,
+    /// In its batch.
     index: ?i32 = null,
 
     /// The payload, or in row mode the row as a JSON object; null where the column is NULL.
@@ -19,9 +21,15 @@ pub const Message = struct {
     }
 
     /// The payload, or the row, as a value: of a struct whose fields are members of the JSON object, or `std.json.Value`.
+    /// `inbox.describe` says of an error at which byte it is.
     pub fn json(m: Message, comptime T: type) std.json.ParseError(std.json.Scanner)!T {
-        const text = try m.payload() orelse "";
-        return std.json.parseFromSliceLeaky(T, m.arena, text, .{ .ignore_unknown_fields = true, .duplicate_field_behavior = .use_last });
+        var scanner = std.json.Scanner.initCompleteInput(m.arena, try m.payload() orelse "");
+        var position: std.json.Diagnostics = .{};
+        scanner.enableDiagnostics(&position);
+        const options: std.json.ParseOptions = .{ .ignore_unknown_fields = true, .duplicate_field_behavior = .use_last };
+        return std.json.parseFromTokenSourceLeaky(T, m.arena, &scanner, options) catch |err| {
+            return failure.explained(err, failure.print("JSON: {s} at byte {d}", .{ @errorName(err), position.getByteOffset() }));
+        };
     }
 
     /// One header; a value that is no string is its JSON text.

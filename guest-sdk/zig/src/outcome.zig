@@ -48,7 +48,7 @@ pub const Outcome = struct {
 
 /// Tells the host what a handler has returned, about the current message, and gives the outcome's code.
 pub fn settle(result: anyerror!Outcome) i32 {
-    const outcome = result catch |err| Outcome.backoff(failure.text(err));
+    const outcome = result catch |err| Outcome.backoff(failure.describe(err));
     if (outcome.reason.len > 0) host.reason(outcome.reason);
     if (outcome.delay_ms) |ms| _ = host.v1.retry_after(std.math.cast(i64, ms) orelse std.math.maxInt(i64));
     return @intFromEnum(outcome.code);

@@ -62,7 +62,7 @@ pub fn deliver(handle: anytype, d: Delivery) Delivered {
 pub fn start(init: anytype, d: Delivery) ?[]const u8 {
     begin(d);
     _ = memory.begin();
-    init(memory.lasting) catch |err| return failure.text(err);
+    init(memory.lasting) catch |err| return failure.describe(err);
     return null;
 }
 

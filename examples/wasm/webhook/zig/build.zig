@@ -6,7 +6,11 @@ pub fn build(b: *std.Build) void {
     const handler = b.addExecutable(.{
         .name = "webhook",
         .root_source_file = b.path("webhook.zig"),
-        .target = b.resolveTargetQuery(.{ .cpu_arch = .wasm32, .os_tag = .freestanding }),
+        .target = b.resolveTargetQuery(.{
+            .cpu_arch = .wasm32,
+            .os_tag = .freestanding,
+            .cpu_features_add = std.Target.wasm.featureSet(&.{.bulk_memory}),
+        }),
         .optimize = .ReleaseSafe,
         .strip = true,
     });
