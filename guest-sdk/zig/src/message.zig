@@ -21,7 +21,8 @@ pub const Message = struct {
     }
 
     /// The payload, or the row, as a value: of a struct whose fields are members of the JSON object, or `std.json.Value`.
-    /// `inbox.describe` says of an error at which byte it is.
+    /// `std.json` is strict: bytes that are no UTF-8, and half of a surrogate pair, are errors. `inbox.describe` says of one at
+    /// which byte it is.
     pub fn json(m: Message, comptime T: type) std.json.ParseError(std.json.Scanner)!T {
         var scanner = std.json.Scanner.initCompleteInput(m.arena, try m.payload() orelse "");
         var position: std.json.Diagnostics = .{};

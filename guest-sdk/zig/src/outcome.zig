@@ -10,6 +10,7 @@ pub const Outcome = struct {
     /// The subscription's backoff where it is null.
     delay_ms: ?u64 = null,
 
+    /// The numbers are the host's.
     pub const Code = enum(i32) { ack, retry, retry_after, drop, dead_letter, snooze };
 
     /// Finishes the message.
