@@ -9,6 +9,6 @@ import "embed"
 //go:embed rust/Cargo.toml rust/src
 //go:embed c/*.h
 //go:embed assemblyscript/*.ts assemblyscript/package.json
-//go:embed zig/build.zig zig/src
+//go:embed zig/src
 //go:embed templates
 var Files embed.FS
