@@ -10,5 +10,6 @@ import "embed"
 //go:embed c/*.h
 //go:embed assemblyscript/*.ts assemblyscript/package.json
 //go:embed javascript/*.js javascript/*.mjs javascript/*.d.ts javascript/package.json javascript/engine.wasm
+//go:embed zig/src
 //go:embed templates
 var Files embed.FS

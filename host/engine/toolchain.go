@@ -60,7 +60,7 @@ func (p *parsed) reactorRemedy() string {
 	case cToolchain:
 		return "build it as a reactor: with -mexec-model=reactor, or with -nostdlib -Wl,--no-entry"
 	}
-	return "build a reactor: in Go with -buildmode=c-shared, in C with -mexec-model=reactor, in Rust as a cdylib"
+	return "build a reactor: in Go with -buildmode=c-shared, in C with -mexec-model=reactor, in Rust as a cdylib, in Zig with entry = .disabled"
 }
 
 // handlerRemedy says how a module gets the export that it lacks.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -216,4 +217,41 @@ func JavaScript(t testing.TB, file string) string {
 		return exec.Command(builder, file, "-o", out)
 	})
 	return write(t, strings.TrimSuffix(filepath.Base(file), ".js"), wasm)
+}
+
+// ZigFolder is where scripts/install.sh puts a Zig.
+func ZigFolder() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..", "tools", "zig")
+}
+
+// Zig builds the handler in dir, a program.
+func Zig(t testing.TB, dir string) string {
+	t.Helper()
+	compiler := zig(t)
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wasm := built(t, "zig "+dir, func(out string) *exec.Cmd {
+		cmd := exec.Command("sh", "-c", `"$0" build --prefix "$1" && cp "$1"/bin/*.wasm "$2"`, compiler, filepath.Dir(out), out)
+		cmd.Dir = dir
+		return cmd
+	})
+	return write(t, filepath.Base(dir), wasm)
+}
+
+// ZigTests runs the tests of what is in dir.
+func ZigTests(t testing.TB, dir string) {
+	t.Helper()
+	cmd := exec.Command(zig(t), "build", "test")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s in %s: %v\n%s", cmd, dir, err, out)
+	}
+}
+
+func zig(t testing.TB) string {
+	t.Helper()
+	return tool(t, "zig", filepath.Join(ZigFolder(), "zig"))
 }

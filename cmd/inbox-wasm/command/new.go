@@ -41,6 +41,8 @@ var languages = []language{
 		build: []string{"npm install", "npm run build"}, test: "npm test"},
 	{name: "assemblyscript", full: "AssemblyScript", sdk: "inbox-wasm", from: []string{"assemblyscript => ."}, module: "build/{}.wasm",
 		build: []string{"npm install", "npm run build"}, test: "npm test"},
+	{name: "zig", full: "Zig", sdk: "inbox-wasm", from: []string{"zig => ."}, module: "zig-out/bin/{}.wasm",
+		build: []string{"zig build"}, test: "zig build test"},
 }
 
 func languageNames() []string {

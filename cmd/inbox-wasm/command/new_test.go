@@ -7,17 +7,23 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/inbox-wasm/inbox-wasm/internal/testwasm"
 )
 
-// shell runs a command of a README in a handler's folder, with the Rust that has a standard library for WebAssembly.
+// shell runs a command of a README in a handler's folder, with the Rust that has a standard library for WebAssembly, and
+// with the Zig that the tests have where the machine has none.
 func shell(t *testing.T, dir, command string) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", command)
 	cmd.Dir = dir
+	path := os.Getenv("PATH") + ":" + testwasm.ZigFolder()
 	cmd.Env = append(os.Environ(), "GOFLAGS=")
 	if _, err := os.Stat("/usr/lib/rustlib/wasm32-unknown-unknown"); err == nil {
-		cmd.Env = append(cmd.Env, "PATH=/usr/bin:"+os.Getenv("PATH"), "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-14")
+		path = "/usr/bin:" + path
+		cmd.Env = append(cmd.Env, "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-14")
 	}
+	cmd.Env = append(cmd.Env, "PATH="+path)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", command, err, out)
 	}
@@ -100,7 +106,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"new":                    "new takes LANGUAGE and NAME",
-		"new cobol handler":      `no language "cobol": there are go, rust, c, cpp, javascript, assemblyscript`,
+		"new cobol handler":      `no language "cobol": there are go, rust, c, cpp, javascript, assemblyscript, zig`,
 		"new go Handler":         `the name "Handler" has to be`,
 		"new go ../handler":      `the name "../handler" has to be`,
 		"new go send--email":     "has to be",

@@ -29,6 +29,8 @@ var handlers = map[string]func(t testing.TB) string{
 	"rust":           func(t testing.TB) string { return testwasm.Rust(t, "rust") },
 	"assemblyscript": func(t testing.TB) string { return testwasm.AssemblyScript(t, "assemblyscript/handler.ts") },
 	"javascript":     func(t testing.TB) string { return testwasm.JavaScript(t, "javascript/handler.js") },
+
+	"zig": func(t testing.TB) string { return testwasm.Zig(t, "zig") },
 }
 
 // samples are the events that the handlers are given: those of the generator, and some for each way to be refused.
@@ -167,3 +169,6 @@ func writeEvents(t *testing.T, path string, count int) {
 		t.Fatal(err)
 	}
 }
+
+// The handler in Zig passes its own tests, without a host.
+func TestZig(t *testing.T) { testwasm.ZigTests(t, "zig") }
