@@ -231,7 +231,10 @@ func (g *Grammar) Unnamed(t *Table) Statement {
 // Claimable writes the condition of a claim in the lease form: selected, due and not held.
 func (g *Grammar) Claimable(b *Builder, t *Table, s Selection) {
 	b.Add(g.selected(b, t, s))
-	if t.Has(RetryAfter) {
+	if s.Marked {
+		g.fromMark(b, t)
+	}
+	if t.Has(RetryAfter) && !(s.Marked && t.Column(RetryAfter).Nullable) {
 		b.Add(" AND ", g.past(b, t, RetryAfter))
 	}
 	if t.Has(LockedUntil) {
@@ -243,6 +246,21 @@ func (g *Grammar) Claimable(b *Builder, t *Table, s Selection) {
 	if s.LeftOut > 0 {
 		b.Add(" AND NOT (", g.leftOut(b, t, s.LeftOut), ")")
 	}
+}
+
+// fromMark writes the condition that a row is not in front of the mark in the claim order: that of the key, in which rows
+// with a retry_after of its own come last, or that of the two.
+func (g *Grammar) fromMark(b *Builder, t *Table) {
+	if !t.Has(RetryAfter) {
+		b.Add(" AND ", g.IDs(t, ""), " >= ", b.Bind(MarkKey))
+		return
+	}
+	column := g.Role(t, "", RetryAfter)
+	if t.Column(RetryAfter).Nullable {
+		b.Add(" AND ", column, " IS NULL AND ", g.IDs(t, ""), " >= ", b.Bind(MarkKey))
+		return
+	}
+	b.Add(" AND ", column, " >= ", b.Bind(MarkTime), " AND (", column, " > ", b.Bind(MarkTime), " OR ", g.IDs(t, ""), " >= ", b.Bind(MarkKey), ")")
 }
 
 // leftOut is the condition that a row is one of those that a claim leaves out.

@@ -79,6 +79,9 @@ type Selection struct {
 	// BelowCap leaves out the rows on their last attempt: a claim that runs ahead of the free
 	// threads must not spend it.
 	BelowCap bool
+	// Marked leaves out what comes before a row in the claim order, and, where retry_after may be NULL, all that have
+	// one. It asks for a table that is [Table.Markable].
+	Marked bool
 	// Indexed says that the table has the claim order's index. Without it a claim in the order of the primary key
 	// is best off with that key.
 	Indexed bool
@@ -130,6 +133,9 @@ type Held struct {
 	// another session has locked. It answers the ordinal of each row changed, and for an extension
 	// the new token, unless Lock came before it: then it changes exactly the rows that Lock found.
 	Many *Statement
+	// Direct does what Many does, but waits for rows that another session has locked; nil where Many costs no
+	// more.
+	Direct *Statement
 	// Lock, where the database cannot answer what it changed, locks the rows of a list that nobody
 	// else has locked and answers their keys, tokens and attempts, for the caller to compare.
 	Lock *Statement

@@ -36,6 +36,9 @@ const (
 	// After is the last group that was looked at, and Page how many are to be looked at next.
 	After ParamName = "after"
 	Page  ParamName = "page"
+	// MarkKey is the key of the row that a claim begins at, and MarkTime its retry_after.
+	MarkKey  ParamName = "mark"
+	MarkTime ParamName = "mark time"
 	// Cap is the subscription's max_attempts.
 	Cap ParamName = "cap"
 	// Target is the group that a dead letter moves to.

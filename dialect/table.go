@@ -168,6 +168,12 @@ func (t *Table) KeyIsPrimary() bool {
 	return n == len(t.ID) && !slices.ContainsFunc(t.IDColumns(), func(c Column) bool { return !c.Primary })
 }
 
+// Markable reports whether a claim can begin where the last one ended: the claim order is that of retry_after and one
+// column of whole numbers, and has no priorities, of which new rows would come first.
+func (t *Table) Markable() bool {
+	return len(t.ID) == 1 && t.IDColumns()[0].Kind == Integer && !t.Has(Priority)
+}
+
 // String is the table's name as a person writes it.
 func (t *Table) String() string {
 	if t.Schema == "" {

@@ -14,6 +14,7 @@ type bind struct {
 	now    time.Time
 	expiry time.Time
 	limit  int
+	mark   position
 	// group is the group of a FIFO claim, after the last one that was looked at.
 	group, after string
 	rows         []*Settlement
@@ -54,6 +55,10 @@ func (b *bind) value(p dialect.Param) any {
 		return b.source.store.Dialect().FormatTime(b.expiry, b.source.table.Column(dialect.LockedUntil).Precision)
 	case dialect.Limit:
 		return int64(b.limit)
+	case dialect.MarkKey:
+		return b.mark.key
+	case dialect.MarkTime:
+		return b.mark.retryAfter
 	case dialect.GroupName:
 		if b.group != "" {
 			return b.group

@@ -63,6 +63,9 @@ type Options struct {
 	// Rest is how long this process leaves a FIFO group alone whose head was given back at once: the
 	// head keeps its place, and would be claimed again and again.
 	Rest time.Duration
+	// Rescan is how long rows of the lease form may be overlooked that appear in front of those which the last claim
+	// took; 0 is not at all.
+	Rescan time.Duration
 	// Indexed says that the table has the index of the claim order: see [MissingIndex].
 	Indexed bool
 	// Lock and Unlock are a user's own statements in the place of the dialect's, both or neither, for

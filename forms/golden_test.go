@@ -78,7 +78,9 @@ func checkGolden(t *testing.T, s store.Store, database, name string, table *dial
 		{Name: "count", Statement: d.Count(table, dialect.Selection{})},
 		{Name: "read", Statement: d.(dialect.Reader).Read(table)},
 	}
-	one := anyForm(t, s, table, func(o *forms.Options) { o.MaxAttempts, o.DeadTable, o.FIFO = capOf(table), target, table.FIFO })
+	one := anyForm(t, s, table, func(o *forms.Options) {
+		o.MaxAttempts, o.DeadTable, o.FIFO, o.Rescan = capOf(table), target, table.FIFO, time.Second
+	})
 	statements = append(statements, one.Statements()...)
 	if table.Has(dialect.Group) {
 		all := anyForm(t, s, table, func(o *forms.Options) { o.AllGroups, o.Except, o.FIFO = true, []string{"dead", "late"}, table.FIFO })

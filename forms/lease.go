@@ -19,17 +19,34 @@ type Lease struct {
 	source
 	dialect dialect.Lease
 
-	claim     dialect.LeaseClaim
-	ahead     dialect.LeaseClaim
+	claim     claims
+	ahead     claims
+	mark      mark
 	extension dialect.Held
 	change    [changeCount]dialect.Held
 	held      dialect.Statement
+	// pipeline settles in one round trip where the database can, from careful on: after it has waited for a
+	// lock, it is left alone for a while.
+	pipeline store.Pipeliner
+	careful  time.Time
 	// rules are set where deliveries have transactions, and lockRow locks the row of one.
 	rules   *guestRules
 	lockRow *dialect.Statement
 	// fifo is set for a table whose groups keep their order, and head claims the head of a group.
 	fifo *fifo
 	head dialect.LeaseClaim
+}
+
+// claims take rows wherever they are, or from a mark on.
+type claims struct{ all, marked dialect.LeaseClaim }
+
+func newClaims(d dialect.Lease, t *dialect.Table, s dialect.Selection) claims {
+	c := claims{all: d.LeaseClaim(t, s)}
+	if t.Markable() {
+		s.Marked = true
+		c.marked = d.LeaseClaim(t, s)
+	}
+	return c
 }
 
 // NewLease builds the statements of a subscription. It fails where the dialect has no lease form.
@@ -45,10 +62,14 @@ func NewLease(s store.Store, o Options) (*Lease, error) {
 	l := &Lease{
 		source:    newSource(s, o),
 		dialect:   d,
-		claim:     d.LeaseClaim(t, selection),
-		ahead:     d.LeaseClaim(t, ahead),
+		claim:     newClaims(d, t, selection),
+		ahead:     newClaims(d, t, ahead),
 		extension: d.LeaseExtend(t),
 		held:      d.LeaseHeld(t),
+	}
+	l.pipeline, _ = s.(store.Pipeliner)
+	if t.Markable() && !o.FIFO {
+		l.mark.every = o.Rescan
 	}
 	if err := l.transactional(); err != nil {
 		return nil, err
@@ -91,14 +112,21 @@ func (l *Lease) Statements() []Named {
 	held := func(name string, h *dialect.Held) {
 		add(name+": lock", h.Lock)
 		add(name, h.Many)
+		add(name+": direct", h.Direct)
 		for i := range h.One {
 			add(name, &h.One[i])
 		}
 		add(name+": reread", h.Reread)
 	}
-	claim("claim", &l.claim)
+	both := func(name string, c *claims) {
+		claim(name, &c.all)
+		if l.mark.every > 0 {
+			claim(name+" from a mark", &c.marked)
+		}
+	}
+	both("claim", &l.claim)
 	if l.options.MaxAttempts > 0 {
-		claim("claim ahead", &l.ahead)
+		both("claim ahead", &l.ahead)
 	}
 	held("extend", &l.extension)
 	for change, name := range []string{"finish", "return", "move to group", "move to table"} {

@@ -12,28 +12,19 @@ import (
 // Claim takes at most limit claimable rows, in claim order. With ahead it leaves out the rows on their
 // last attempt, which only a free thread may take: a crash would spend it before it began.
 func (l *Lease) Claim(ctx context.Context, limit int, ahead bool) ([]*Delivery, error) {
-	statements := &l.claim
-	if ahead {
-		statements = &l.ahead
+	var rows []claimedRow
+	var err error
+	if l.fifo != nil {
+		rows, err = l.claimWith(func() (*claimed, error) { return l.claimHeads(ctx, limit) })
+	} else {
+		rows, err = l.claimFromMark(ctx, limit, ahead)
 	}
-	var batch *claimed
-	err := l.persist(func() (err error) {
-		if l.fifo != nil {
-			batch, err = l.claimHeads(ctx, limit)
-		} else {
-			batch, err = l.claimOnce(ctx, statements, limit)
-		}
-		return err
-	})
 	if err != nil {
 		return nil, fmt.Errorf("claim from %s: %w", l.table, err)
 	}
-	if !statements.Ordered && l.fifo == nil {
-		slices.SortStableFunc(batch.rows, l.claimOrder)
-	}
-	deliveries := make([]*Delivery, len(batch.rows))
-	for i := range batch.rows {
-		deliveries[i] = batch.rows[i].delivery
+	deliveries := make([]*Delivery, len(rows))
+	for i := range rows {
+		deliveries[i] = rows[i].delivery
 		if l.rules != nil {
 			deliveries[i].guest = &guest{lock: newLock()}
 		}
@@ -41,8 +32,76 @@ func (l *Lease) Claim(ctx context.Context, limit int, ahead bool) ([]*Delivery, 
 	return deliveries, nil
 }
 
-func (l *Lease) claimOnce(ctx context.Context, c *dialect.LeaseClaim, limit int) (batch *claimed, err error) {
+// claimFromMark claims from the mark on, and where that is not enough, all over the table.
+func (l *Lease) claimFromMark(ctx context.Context, limit int, ahead bool) ([]claimedRow, error) {
+	statements, partial := &l.claim, false
+	if ahead {
+		statements, partial = &l.ahead, l.options.MaxAttempts > 0
+	}
+	at, marked := l.mark.begin(l.options.Now(), partial)
+	var rows []claimedRow
+	if marked {
+		var err error
+		if rows, err = l.claimOrdered(ctx, &statements.marked, at, limit); err != nil {
+			return nil, err
+		}
+	}
+	if missing := limit - len(rows); missing > 0 {
+		more, err := l.claimOrdered(ctx, &statements.all, position{}, missing)
+		switch {
+		case err != nil && len(rows) == 0:
+			return nil, err
+		case len(rows) == 0:
+			rows = more
+		default: // what was claimed is not given up for an error that the next claim will meet again
+			rows = append(rows, more...)
+			slices.SortStableFunc(rows, l.claimOrder)
+		}
+	}
+	if l.mark.every > 0 {
+		l.mark.end(l.lastPosition(rows, limit))
+	}
+	return rows, nil
+}
+
+// lastPosition is where a claim has ended. The next one may begin there where this one was full, and, where new
+// rows come before those that wait for a retry, took only such.
+func (l *Lease) lastPosition(rows []claimedRow, limit int) (at position, ok bool) {
+	if len(rows) < limit || limit == 0 {
+		return position{}, false
+	}
+	last := rows[limit-1]
+	key, ok := last.delivery.ID[0].(int64)
+	if l.table.Has(dialect.RetryAfter) && l.table.Column(dialect.RetryAfter).Nullable && last.retryAfter != "" {
+		return position{}, false
+	}
+	return position{last.retryAfter, key}, ok
+}
+
+// claimOrdered claims once, in claim order.
+func (l *Lease) claimOrdered(ctx context.Context, c *dialect.LeaseClaim, at position, limit int) ([]claimedRow, error) {
+	rows, err := l.claimWith(func() (*claimed, error) { return l.claimOnce(ctx, c, at, limit) })
+	if !c.Ordered {
+		slices.SortStableFunc(rows, l.claimOrder)
+	}
+	return rows, err
+}
+
+// claimWith runs a claim again that failed for a reason that passes.
+func (l *Lease) claimWith(once func() (*claimed, error)) (rows []claimedRow, err error) {
+	err = l.persist(func() error {
+		batch, err := once()
+		if err == nil {
+			rows = batch.rows
+		}
+		return err
+	})
+	return rows, err
+}
+
+func (l *Lease) claimOnce(ctx context.Context, c *dialect.LeaseClaim, at position, limit int) (batch *claimed, err error) {
 	b, batch := l.newClaim(limit)
+	b.mark = at
 	if c.Stamp == nil {
 		return batch, l.take(ctx, l.store, c, b, batch)
 	}

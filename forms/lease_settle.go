@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"time"
 
@@ -22,7 +23,7 @@ func (l *Lease) Settle(ctx context.Context, settlements []*Settlement) []Answer 
 	if l.fifo != nil {
 		l.fifo.settled(settlements)
 	}
-	return l.each(ctx, settlements, work{
+	answers := l.each(ctx, settlements, work{
 		doing: "settle",
 		refuse: func(row *Settlement) error {
 			if h := &l.change[row.Change]; h.Many == nil && h.One == nil {
@@ -38,10 +39,17 @@ func (l *Lease) Settle(ctx context.Context, settlements []*Settlement) []Answer 
 			}
 			return true
 		},
+		direct: func(ctx context.Context, rows []*Settlement) (*found, error) { return l.settleDirectly(ctx, now, rows) },
 		run: func(ctx context.Context, w writer, rows []*Settlement) (*found, error) {
 			return l.settleByChange(ctx, w, now, rows)
 		},
 	})
+	for i, row := range settlements {
+		if state := answers[i].State; row.Change == Return && row.Until.IsZero() && (state == Done || state == Unknown) {
+			l.mark.comeBack()
+		}
+	}
+	return answers
 }
 
 // extend moves the leases of deliveries in one transaction, or more where they are many.
@@ -96,6 +104,9 @@ type work struct {
 	refuse func(row *Settlement) error
 	// single reports whether a group is one statement, which is a transaction of its own.
 	single func(rows []*Settlement) bool
+	// direct, where the change has it, runs a group in one round trip. It fails for a reason that passes where
+	// it would have to wait for other sessions.
+	direct func(ctx context.Context, rows []*Settlement) (*found, error)
 	run    func(ctx context.Context, w writer, rows []*Settlement) (*found, error)
 }
 
@@ -195,6 +206,16 @@ func stateOf(f store.Failure) State {
 // transact runs a group in a transaction. What fails before the commit is sent changed nothing,
 // whether it was answered or not.
 func (l *Lease) transact(ctx context.Context, rows []*Settlement, w work) (*found, store.Failure, error) {
+	if w.direct != nil && l.mayGoDirectly(rows) {
+		f, err := w.direct(ctx, rows)
+		if err == nil {
+			return f, 0, nil
+		}
+		if failure := l.store.Failure(err); failure != store.Transient {
+			return nil, failure, err
+		}
+		l.careful = l.options.Now().Add(carefulFor)
+	}
 	if w.single(rows) {
 		f, err := w.run(ctx, l.store, rows)
 		if err != nil {
@@ -257,26 +278,79 @@ func (l *Lease) missed(ctx context.Context, d *Delivery) Answer {
 	}
 }
 
+const (
+	// directGroup is how many rows are settled directly at least: for fewer, what goes with a transaction costs
+	// more than it spares.
+	directGroup = 8
+	// lockTimeout is how long a direct settlement waits for other sessions, and carefulFor how long none is
+	// tried after one that had to.
+	lockTimeout = 50 * time.Millisecond
+	carefulFor  = time.Second
+)
+
+// mayGoDirectly reports whether a group can be settled directly and should be.
+func (l *Lease) mayGoDirectly(rows []*Settlement) bool {
+	if l.pipeline == nil || len(rows) < directGroup || l.options.Now().Before(l.careful) {
+		return false
+	}
+	for _, row := range rows {
+		if l.change[row.Change].Direct == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// settleDirectly runs every change of a group in one round trip.
+func (l *Lease) settleDirectly(ctx context.Context, now time.Time, rows []*Settlement) (*found, error) {
+	all := newFound(len(rows))
+	var steps []store.Step
+	for change, part := range byChange(rows) {
+		s := l.change[change].Direct
+		b := &bind{source: &l.source, now: now, rows: part.rows}
+		steps = append(steps, store.Step{Statement: s, Args: b.arguments(s, 0), Row: func(v [][]byte) error {
+			n, err := ordinalOf(v[0], len(part.rows))
+			if err == nil {
+				all.rows[part.indexes[n]] = true
+			}
+			return err
+		}})
+	}
+	return all, l.pipeline.Pipeline(ctx, lockTimeout, steps...)
+}
+
+// part is the rows of a group that are changed alike, with their indexes in the group.
+type part struct {
+	rows    []*Settlement
+	indexes []int
+}
+
+// byChange gives the rows of a group for each kind of change that there is.
+func byChange(rows []*Settlement) iter.Seq2[Change, part] {
+	return func(yield func(Change, part) bool) {
+		for change := range changeCount {
+			var p part
+			for i, row := range rows {
+				if row.Change == change {
+					p.rows, p.indexes = append(p.rows, row), append(p.indexes, i)
+				}
+			}
+			if len(p.rows) > 0 && !yield(change, p) {
+				return
+			}
+		}
+	}
+}
+
 // settleByChange runs one group for each kind of change.
 func (l *Lease) settleByChange(ctx context.Context, w writer, now time.Time, rows []*Settlement) (*found, error) {
 	all := newFound(len(rows))
-	for change := range changeCount {
-		var group []*Settlement
-		var indexes []int
-		for i, row := range rows {
-			if row.Change == change {
-				group = append(group, row)
-				indexes = append(indexes, i)
-			}
-		}
-		if len(group) == 0 {
-			continue
-		}
-		some, err := l.changeGroup(ctx, w, &l.change[change], &bind{source: &l.source, now: now, rows: group})
+	for change, part := range byChange(rows) {
+		some, err := l.changeGroup(ctx, w, &l.change[change], &bind{source: &l.source, now: now, rows: part.rows})
 		if err != nil {
 			return nil, err
 		}
-		for i, index := range indexes {
+		for i, index := range part.indexes {
 			all.rows[index] = some.rows[i]
 		}
 	}
@@ -334,16 +408,25 @@ func (l *Lease) changeGroup(ctx context.Context, w writer, h *dialect.Held, b *b
 // changeArrays runs a statement that takes arrays and answers the ordinals of the rows it changed.
 func (l *Lease) changeArrays(ctx context.Context, w writer, s *dialect.Statement, b *bind, f *found) error {
 	return w.Query(ctx, s, 0, b.arguments(s, 0), func(v [][]byte) error {
-		n, err := strconv.Atoi(string(v[0]))
-		if err != nil || n < 1 || n > len(f.rows) {
-			return fmt.Errorf("the database answered row %q of %d", v[0], len(f.rows))
+		n, err := ordinalOf(v[0], len(f.rows))
+		if err != nil {
+			return err
 		}
-		f.rows[n-1] = true
+		f.rows[n] = true
 		if len(v) > 1 {
-			f.tokens[n-1] = string(v[1])
+			f.tokens[n] = string(v[1])
 		}
 		return nil
 	})
+}
+
+// ordinalOf reads which of n rows an answer is about, from 0.
+func ordinalOf(text []byte, n int) (int, error) {
+	i, err := strconv.Atoi(string(text))
+	if err != nil || i < 1 || i > n {
+		return 0, fmt.Errorf("the database answered row %q of %d", text, n)
+	}
+	return i - 1, nil
 }
 
 // index finds the rows of a group by their key.

@@ -70,7 +70,7 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 	if t == nil {
 		return nil // reported with the table
 	}
-	o := forms.Options{Table: t, Group: h.Group, Lease: h.Lease, MaxAttempts: int64(h.MaxAttempts), FIFO: h.Table.FIFO, Rest: restFor(h),
+	o := forms.Options{Table: t, Group: h.Group, Lease: h.Lease, MaxAttempts: int64(h.MaxAttempts), FIFO: h.Table.FIFO, Rest: restFor(h), Rescan: restFor(h),
 		Level: levelOf(h.Table), Transactional: h.Transactional, Role: h.TransactionRole, Backoff: (&policy{handler: h}).backoff,
 		Lock: h.Table.Lock, Unlock: h.Table.Unlock, Sessions: h.Threads, Now: now}
 	if h.Group == config.EveryGroup {

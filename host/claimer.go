@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// maxAhead bounds the rows that wait for a thread when the claim size is automatic, and those of a
-	// claim for free threads, but for a batch that is larger.
-	maxAhead = 500
+	// maxClaim bounds the rows of a claim, but for a batch that is larger, and maxAhead those that wait for a
+	// thread when the claim size is automatic: enough that the next claim need not wait for them.
+	maxClaim = 500
+	maxAhead = 4 * maxClaim
 	// aheadFor is how much work the waiting rows should be: enough to cover the claim of the next
 	// ones, and little enough that other processes are not kept from the rows.
 	aheadFor = 100 * time.Millisecond
@@ -50,7 +51,7 @@ func (c *claimer) plan() (limit int, ahead bool) {
 		target = max(target, aheadByKey*s.handler.Threads)
 	}
 	waiting, free := s.queue.room(target / 2)
-	free = min(free, max(maxAhead, s.handler.Batch))
+	free = min(free, max(maxClaim, s.handler.Batch))
 	if s.queue.threads() == 0 || s.settler.inHand() > 4*max(target, s.handler.Threads*s.handler.Batch)+free {
 		return 0, false
 	}
@@ -87,7 +88,7 @@ func (c *claimer) short(waiting, target int) int {
 	if waiting > target/2 {
 		return 0
 	}
-	return target - waiting
+	return min(target-waiting, max(maxClaim, c.fixed))
 }
 
 // ahead is how many rows should wait for a thread.

@@ -52,7 +52,7 @@ func TestPlan(t *testing.T) {
 		{name: "free threads", handler: config.Handler{Threads: 4}, idle: 3, limit: 3},
 		{name: "nothing free, slow handlers", handler: config.Handler{Threads: 4}, rate: 2, limit: 0},
 		{name: "fast handlers", handler: config.Handler{Threads: 4}, idle: 1, rate: 1000, limit: 100},
-		{name: "no more than so far ahead", handler: config.Handler{Threads: 4}, idle: 1, rate: 1e6, limit: maxAhead},
+		{name: "no more than so far ahead", handler: config.Handler{Threads: 4}, idle: 1, rate: 1e6, limit: maxClaim},
 		{name: "enough waits", handler: config.Handler{Threads: 4}, queued: 60, rate: 1000, limit: 0},
 		{name: "half is used up", handler: config.Handler{Threads: 4}, queued: 50, rate: 1000, limit: 50},
 		{name: "a claim of its own size", handler: config.Handler{Threads: 1, Claim: 7}, idle: 1, limit: 7},

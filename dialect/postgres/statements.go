@@ -228,11 +228,17 @@ const (
 	forUpdate  = "NO KEY UPDATE"
 )
 
-// held starts a statement about the rows of the arrays that still hold their tokens: it locks them
-// in key order and passes over those that another session has locked. The extra parameters become
-// columns of the same name, of the type that they meet.
-func held(b *dialect.Builder, t *dialect.Table, lock string, extra ...array) {
-	var arrays, names, keys, match []string
+// rowList is the rows of the arrays that a statement is about: their keys, tokens and whatever else comes for
+// each, as the columns of a table called alias, with n for their ordinal.
+type rowList struct {
+	from    string   // for a FROM clause
+	columns []string // of the key, the ordinal and the extra ones
+	match   string   // those of q that still hold their tokens
+}
+
+// nameRows binds the arrays. The extra parameters become columns of the same name, of the type that they meet.
+func nameRows(b *dialect.Builder, t *dialect.Table, alias string, extra []array) rowList {
+	var arrays, names, columns, match []string
 	add := func(name string, p dialect.ParamName, part int, typeName string) {
 		arrays = append(arrays, b.BindPart(p, part)+"::"+typeName+"[]")
 		names = append(names, name)
@@ -240,25 +246,32 @@ func held(b *dialect.Builder, t *dialect.Table, lock string, extra ...array) {
 	for i, c := range t.IDColumns() {
 		key := "k" + strconv.Itoa(i)
 		add(key, dialect.IDs, i, c.Type)
-		keys = append(keys, "h."+key)
-		match = append(match, "q."+quote(c.Name)+" = h."+key)
+		columns = append(columns, alias+"."+key)
+		match = append(match, "q."+quote(c.Name)+" = "+alias+"."+key)
 	}
 	lease := t.Column(dialect.LockedUntil)
 	add("token", dialect.Tokens, 0, lease.Type)
-	match = append(match, "q."+quote(lease.Name)+" = h.token")
+	match = append(match, "q."+quote(lease.Name)+" = "+alias+".token")
 	if t.Has(dialect.Attempt) {
 		attempt := t.Column(dialect.Attempt)
 		add("count", dialect.Counts, 0, attempt.Type)
-		match = append(match, "q."+quote(attempt.Name)+" = h.count")
+		match = append(match, "q."+quote(attempt.Name)+" = "+alias+".count")
 	}
-	kept := append(keys, "h.n")
+	columns = append(columns, alias+".n")
 	for _, a := range extra {
 		add(hidden(a.name), a.name, 0, a.typeName)
-		kept = append(kept, "h."+hidden(a.name))
+		columns = append(columns, alias+"."+hidden(a.name))
 	}
-	b.Add("WITH __held AS (SELECT ", strings.Join(kept, ", "), " FROM unnest(", strings.Join(arrays, ", "),
-		") WITH ORDINALITY AS h(", strings.Join(names, ", "), ", n) JOIN ", grammar.Table(t), " AS q ON ",
-		strings.Join(match, " AND "), " ORDER BY ", grammar.IDs(t, "q."), " FOR ", lock, " OF q SKIP LOCKED)")
+	from := "unnest(" + strings.Join(arrays, ", ") + ") WITH ORDINALITY AS " + alias + "(" + strings.Join(names, ", ") + ", n)"
+	return rowList{from, columns, strings.Join(match, " AND ")}
+}
+
+// held starts a statement about the rows of the arrays that still hold their tokens: it locks them
+// in key order and passes over those that another session has locked.
+func held(b *dialect.Builder, t *dialect.Table, lock string, extra ...array) {
+	rows := nameRows(b, t, "h", extra)
+	b.Add("WITH __held AS (SELECT ", strings.Join(rows.columns, ", "), " FROM ", rows.from, " JOIN ", grammar.Table(t), " AS q ON ",
+		rows.match, " ORDER BY ", grammar.IDs(t, "q."), " FOR ", lock, " OF q SKIP LOCKED)")
 }
 
 // array is a parameter with a value for each row, of the type of the column that it meets.
@@ -281,12 +294,22 @@ func match(t *dialect.Table) string {
 
 var ordinal = dialect.Output{Field: dialect.FieldOrdinal}
 
-// change completes held with an UPDATE.
-func change(b *dialect.Builder, t *dialect.Table, set string) dialect.Held {
-	b.Add(" UPDATE ", grammar.Table(t), " AS q SET ", set, " FROM __held WHERE ", match(t), " RETURNING __held.n::text")
-	s := b.Statement(ordinal)
-	return dialect.Held{Many: &s}
+// change is an UPDATE of the rows that still hold their tokens. set is its SET list, whose placeholders it binds.
+func change(t *dialect.Table, extra []array, set func(b *dialect.Builder) string) dialect.Held {
+	b := grammar.Builder()
+	held(b, t, forUpdate, extra...)
+	b.Add(" UPDATE ", grammar.Table(t), " AS q SET ", set(b), " FROM __held WHERE ", match(t), returnOrdinal)
+	many := b.Statement(ordinal)
+
+	b = grammar.Builder()
+	list := set(b)
+	rows := nameRows(b, t, "__held", extra)
+	b.Add("UPDATE ", grammar.Table(t), " AS q SET ", list, " FROM ", rows.from, " WHERE ", rows.match, returnOrdinal)
+	direct := b.Statement(ordinal)
+	return dialect.Held{Many: &many, Direct: &direct}
 }
+
+const returnOrdinal = " RETURNING __held.n::text"
 
 // LeaseExtend implements [dialect.Lease].
 func (Dialect) LeaseExtend(t *dialect.Table) dialect.Held {
@@ -301,16 +324,21 @@ func (Dialect) LeaseExtend(t *dialect.Table) dialect.Held {
 
 // LeaseFinish implements [dialect.Lease].
 func (Dialect) LeaseFinish(t *dialect.Table) dialect.Held {
-	b := grammar.Builder()
 	if t.Has(dialect.ProcessedAt) {
-		held(b, t, forUpdate)
-		return change(b, t, quote(t.Roles[dialect.ProcessedAt])+" = "+b.Bind(dialect.Now)+", "+
-			quote(t.Roles[dialect.LockedUntil])+" = NULL")
+		return change(t, nil, func(b *dialect.Builder) string {
+			return quote(t.Roles[dialect.ProcessedAt]) + " = " + b.Bind(dialect.Now) + ", " + quote(t.Roles[dialect.LockedUntil]) + " = NULL"
+		})
 	}
+	b := grammar.Builder()
 	held(b, t, forRemoval)
-	b.Add(" DELETE FROM ", grammar.Table(t), " AS q USING __held WHERE ", match(t), " RETURNING __held.n::text")
-	s := b.Statement(ordinal)
-	return dialect.Held{Many: &s}
+	b.Add(" DELETE FROM ", grammar.Table(t), " AS q USING __held WHERE ", match(t), returnOrdinal)
+	many := b.Statement(ordinal)
+
+	b = grammar.Builder()
+	rows := nameRows(b, t, "__held", nil)
+	b.Add("DELETE FROM ", grammar.Table(t), " AS q USING ", rows.from, " WHERE ", rows.match, returnOrdinal)
+	direct := b.Statement(ordinal)
+	return dialect.Held{Many: &many, Direct: &direct}
 }
 
 // kept are the arrays of what a row keeps when it goes back or becomes a dead letter.
@@ -342,34 +370,33 @@ func keep(t *dialect.Table) string {
 
 // LeaseReturn implements [dialect.Lease].
 func (Dialect) LeaseReturn(t *dialect.Table) dialect.Held {
-	b := grammar.Builder()
 	due := dialect.LockedUntil
 	if t.Has(dialect.RetryAfter) {
 		due = dialect.RetryAfter
 	}
-	held(b, t, forUpdate, append(kept(t, t.Column(dialect.Error).Type), array{dialect.Untils, t.Column(due).Type})...)
+	extra := append(kept(t, t.Column(dialect.Error).Type), array{dialect.Untils, t.Column(due).Type})
 	lease, until := quote(t.Roles[dialect.LockedUntil]), "__held."+hidden(dialect.Untils)
 	set := lease + " = " + until
 	if t.Has(dialect.RetryAfter) {
 		column := quote(t.Roles[dialect.RetryAfter])
 		set = lease + " = NULL, " + column + " = COALESCE(" + until + ", q." + column + ")"
 	}
-	return change(b, t, set+keep(t))
+	return change(t, extra, func(*dialect.Builder) string { return set + keep(t) })
 }
 
 // LeaseMoveToGroup implements [dialect.Lease].
 func (Dialect) LeaseMoveToGroup(t *dialect.Table) dialect.Held {
-	b := grammar.Builder()
-	held(b, t, forUpdate, kept(t, t.Column(dialect.Error).Type)...)
-	group := quote(t.Roles[dialect.Group])
-	set := group + " = " + b.Bind(dialect.Target) + ", " + quote(t.Roles[dialect.LockedUntil]) + " = NULL"
-	if t.Has(dialect.Origin) {
-		set += ", " + quote(t.Roles[dialect.Origin]) + " = " + grammar.Text("q."+group)
-	}
-	if t.Has(dialect.RetryAfter) {
-		set += ", " + quote(t.Roles[dialect.RetryAfter]) + " = " + b.Bind(dialect.Now)
-	}
-	return change(b, t, set+keep(t))
+	return change(t, kept(t, t.Column(dialect.Error).Type), func(b *dialect.Builder) string {
+		group := quote(t.Roles[dialect.Group])
+		set := group + " = " + b.Bind(dialect.Target) + ", " + quote(t.Roles[dialect.LockedUntil]) + " = NULL"
+		if t.Has(dialect.Origin) {
+			set += ", " + quote(t.Roles[dialect.Origin]) + " = " + grammar.Text("q."+group)
+		}
+		if t.Has(dialect.RetryAfter) {
+			set += ", " + quote(t.Roles[dialect.RetryAfter]) + " = " + b.Bind(dialect.Now)
+		}
+		return set + keep(t)
+	})
 }
 
 // LeaseMoveToTable implements [dialect.Lease]. The move is one statement, so that the row is never

@@ -112,14 +112,19 @@ func (u unsent) Unwrap() error { return u.error }
 // Dialect implements [store.Store].
 func (s *Store) Dialect() dialect.Dialect { return s.dialect }
 
-// with runs work on a connection of the pool.
+// with runs work on a connection of the pool, and again where a statement was outdated: each connection has its own
+// of it, and another one would be no better.
 func (s *Store) with(ctx context.Context, work func(session) error) error {
 	held, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return unsent{err}
 	}
 	defer held.Release()
-	return work(session{held.Conn()})
+	err = work(session{held.Conn()})
+	if answered := new(pgconn.PgError); errors.As(err, &answered) && outdated(answered) {
+		err = work(session{held.Conn()})
+	}
+	return err
 }
 
 // Query implements [store.Conn].

@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"errors"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -19,12 +21,14 @@ func (h *heldSession) BeginWork(ctx context.Context, o store.TxOptions, first ..
 		level = dialect.ReadCommitted
 	}
 	w := &work{h.session}
-	begin := []string{"BEGIN ISOLATION LEVEL " + level.SQL(), "SET LOCAL idle_in_transaction_session_timeout = 0"}
-	if _, err := h.run(ctx, begin, first, nil); err != nil {
+	before := []string{begin(level), "SET LOCAL idle_in_transaction_session_timeout = 0"}
+	if _, err := h.run(ctx, before, first, nil); err != nil {
 		return nil, errors.Join(err, w.Rollback())
 	}
 	return w, nil
 }
+
+func begin(level dialect.Level) string { return "BEGIN ISOLATION LEVEL " + level.SQL() }
 
 // run sends the texts before, the steps and the texts after them together, reads all of the answers
 // and gives that to the last of the texts. The server skips what comes after a failure.
@@ -52,13 +56,30 @@ func (c session) run(ctx context.Context, before []string, steps []store.Step, a
 // Ping implements [store.Worker].
 func (h *heldSession) Ping(ctx context.Context) error { return h.conn.Ping(ctx) }
 
+// Pipeline implements [store.Pipeliner].
+func (s *Store) Pipeline(ctx context.Context, lockTimeout time.Duration, steps ...store.Step) error {
+	before := []string{begin(dialect.ReadCommitted), "SET LOCAL lock_timeout = " + strconv.FormatInt(lockTimeout.Milliseconds(), 10)}
+	return s.with(ctx, func(c session) error {
+		w := &work{c}
+		if err := w.commit(ctx, before, steps); err != nil {
+			return errors.Join(err, w.Rollback())
+		}
+		return nil
+	})
+}
+
 // work is an open transaction of a held session.
 type work struct{ session }
 
-// CommitWith implements [store.Work]: one round trip. The commit of a transaction in which a statement
-// has failed rolls it back, and is no error to the server.
+// CommitWith implements [store.Work]: one round trip.
 func (w *work) CommitWith(ctx context.Context, last ...store.Step) error {
-	tag, err := w.run(ctx, nil, last, []string{"COMMIT"})
+	return w.commit(ctx, nil, last)
+}
+
+// commit runs texts and steps and commits. The commit of a transaction in which a statement has failed rolls
+// it back, and is no error to the server.
+func (c session) commit(ctx context.Context, before []string, steps []store.Step) error {
+	tag, err := c.run(ctx, before, steps, []string{"COMMIT"})
 	if err == nil && tag.String() != "COMMIT" {
 		err = &pgconn.PgError{Severity: "ERROR", Code: "25P02",
 			Message: "a statement of the transaction had failed, so that its commit rolled it back"}

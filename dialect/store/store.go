@@ -4,6 +4,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 )
@@ -78,6 +79,13 @@ type Pooled interface {
 	// SharesSessions finds out whether the pooler hands out one session of the server to several
 	// clients between their transactions, so that a session's locks protect nobody.
 	SharesSessions(ctx context.Context) (bool, error)
+}
+
+// Pipeliner is a store that runs several statements in one round trip.
+type Pipeliner interface {
+	// Pipeline runs the steps in a transaction of their own. It fails, and has changed nothing, where one of
+	// them would wait for a lock for longer than lockTimeout.
+	Pipeline(ctx context.Context, lockTimeout time.Duration, steps ...Step) error
 }
 
 // Listener is a store whose database tells it of rows that other sessions write.

@@ -42,6 +42,23 @@ SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
 -- list binds: id[0]
 -- answers: id[0], token
 
+-- claim from a mark
+SELECT `id`, `locked_until`, `attempt`, `payload` FROM `jobs` WHERE 1 = 1 AND `id` >= ? AND (`locked_until` IS NULL OR `locked_until` <= ?) ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
+-- binds: mark, now, limit
+-- answers: id[0], token, attempt, payload
+
+-- claim from a mark: stamp
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = ?, `attempt` = CASE WHEN `attempt` < 2147483647 THEN `attempt` + 1 ELSE `attempt` END WHERE `id` IN (/*list*/);
+-- binds: expiry
+-- list: ?
+-- list binds: id[0]
+
+-- claim from a mark: reread
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token
+
 -- claim ahead
 SELECT `id`, `locked_until`, `attempt`, `payload` FROM `jobs` WHERE 1 = 1 AND (`locked_until` IS NULL OR `locked_until` <= ?) AND `attempt` < ? ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: now, cap, limit
@@ -54,6 +71,23 @@ UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = ?, `attempt` = CASE WHE
 -- list binds: id[0]
 
 -- claim ahead: reread
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token
+
+-- claim ahead from a mark
+SELECT `id`, `locked_until`, `attempt`, `payload` FROM `jobs` WHERE 1 = 1 AND `id` >= ? AND (`locked_until` IS NULL OR `locked_until` <= ?) AND `attempt` < ? ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
+-- binds: mark, now, cap, limit
+-- answers: id[0], token, attempt, payload
+
+-- claim ahead from a mark: stamp
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = ?, `attempt` = CASE WHEN `attempt` < 2147483647 THEN `attempt` + 1 ELSE `attempt` END WHERE `id` IN (/*list*/);
+-- binds: expiry
+-- list: ?
+-- list binds: id[0]
+
+-- claim ahead from a mark: reread
 SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
 -- list: ?
 -- list binds: id[0]

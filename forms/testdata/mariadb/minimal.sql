@@ -40,6 +40,23 @@ SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
 -- list binds: id[0]
 -- answers: id[0], token
 
+-- claim from a mark
+SELECT `id`, `locked_until`, `payload` FROM `jobs` WHERE 1 = 1 AND `id` >= ? AND (`locked_until` IS NULL OR `locked_until` <= ?) ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
+-- binds: mark, now, limit
+-- answers: id[0], token, payload
+
+-- claim from a mark: stamp
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = ? WHERE `id` IN (/*list*/);
+-- binds: expiry
+-- list: ?
+-- list binds: id[0]
+
+-- claim from a mark: reread
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token
+
 -- extend: lock
 SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?

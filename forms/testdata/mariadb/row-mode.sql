@@ -44,6 +44,23 @@ SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
 -- list binds: id[0]
 -- answers: id[0], token
 
+-- claim from a mark
+SELECT `id`, `locked_until`, `attempt`, `group`, `headers`, `id`, `group`, `attempt`, `headers` FROM `jobs` WHERE `group` = ? AND `id` >= ? AND (`locked_until` IS NULL OR `locked_until` <= ?) ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
+-- binds: group, mark, now, limit
+-- answers: id[0], token, attempt, group, headers, column[0], column[1], column[2], column[4]
+
+-- claim from a mark: stamp
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = ?, `attempt` = CASE WHEN `attempt` < 2147483647 THEN `attempt` + 1 ELSE `attempt` END WHERE `id` IN (/*list*/);
+-- binds: expiry
+-- list: ?
+-- list binds: id[0]
+
+-- claim from a mark: reread
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token
+
 -- claim ahead
 SELECT `id`, `locked_until`, `attempt`, `group`, `headers`, `id`, `group`, `attempt`, `headers` FROM `jobs` WHERE `group` = ? AND (`locked_until` IS NULL OR `locked_until` <= ?) AND `attempt` < ? ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: group, now, cap, limit
@@ -56,6 +73,23 @@ UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = ?, `attempt` = CASE WHE
 -- list binds: id[0]
 
 -- claim ahead: reread
+SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
+-- list: ?
+-- list binds: id[0]
+-- answers: id[0], token
+
+-- claim ahead from a mark
+SELECT `id`, `locked_until`, `attempt`, `group`, `headers`, `id`, `group`, `attempt`, `headers` FROM `jobs` WHERE `group` = ? AND `id` >= ? AND (`locked_until` IS NULL OR `locked_until` <= ?) AND `attempt` < ? ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
+-- binds: group, mark, now, cap, limit
+-- answers: id[0], token, attempt, group, headers, column[0], column[1], column[2], column[4]
+
+-- claim ahead from a mark: stamp
+UPDATE `jobs` FORCE INDEX (PRIMARY) SET `locked_until` = ?, `attempt` = CASE WHEN `attempt` < 2147483647 THEN `attempt` + 1 ELSE `attempt` END WHERE `id` IN (/*list*/);
+-- binds: expiry
+-- list: ?
+-- list binds: id[0]
+
+-- claim ahead from a mark: reread
 SELECT `id`, CAST(`locked_until` AS CHAR) FROM `jobs` WHERE `id` IN (/*list*/);
 -- list: ?
 -- list binds: id[0]

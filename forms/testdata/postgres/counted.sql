@@ -30,9 +30,19 @@ UPDATE "jobs" SET "locked_until" = $1, "attempt" = CASE WHEN "attempt" < 2147483
 -- binds: expiry, now, limit
 -- answers: id[0], token, attempt, payload
 
+-- claim from a mark
+UPDATE "jobs" SET "locked_until" = $1, "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE ctid = ANY(ARRAY(SELECT ctid FROM "jobs" WHERE 1 = 1 AND "id" >= $2 AND ("locked_until" IS NULL OR "locked_until" <= $3) ORDER BY "id" LIMIT $4::bigint FOR UPDATE SKIP LOCKED)) RETURNING "id"::text, "locked_until"::text, "attempt"::text, "payload";
+-- binds: expiry, mark, now, limit
+-- answers: id[0], token, attempt, payload
+
 -- claim ahead
 UPDATE "jobs" SET "locked_until" = $1, "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE ctid = ANY(ARRAY(SELECT ctid FROM "jobs" WHERE 1 = 1 AND ("locked_until" IS NULL OR "locked_until" <= $2) AND "attempt" < $3 ORDER BY "id" LIMIT $4::bigint FOR UPDATE SKIP LOCKED)) RETURNING "id"::text, "locked_until"::text, "attempt"::text, "payload";
 -- binds: expiry, now, cap, limit
+-- answers: id[0], token, attempt, payload
+
+-- claim ahead from a mark
+UPDATE "jobs" SET "locked_until" = $1, "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE ctid = ANY(ARRAY(SELECT ctid FROM "jobs" WHERE 1 = 1 AND "id" >= $2 AND ("locked_until" IS NULL OR "locked_until" <= $3) AND "attempt" < $4 ORDER BY "id" LIMIT $5::bigint FOR UPDATE SKIP LOCKED)) RETURNING "id"::text, "locked_until"::text, "attempt"::text, "payload";
+-- binds: expiry, mark, now, cap, limit
 -- answers: id[0], token, attempt, payload
 
 -- extend
@@ -45,8 +55,18 @@ WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with ti
 -- binds: ids[0], tokens, counts
 -- answers: ordinal
 
+-- finish: direct
+DELETE FROM "jobs" AS q USING unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[]) WITH ORDINALITY AS __held(k0, token, count, n) WHERE q."id" = __held.k0 AND q."locked_until" = __held.token AND q."attempt" = __held.count RETURNING __held.n::text;
+-- binds: ids[0], tokens, counts
+-- answers: ordinal
+
 -- return
 WITH __held AS (SELECT h.k0, h.n, h.__restores, h.__reasons, h.__untils FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[], $4::integer[], $5::text[], $6::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, count, __restores, __reasons, __untils, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token AND q."attempt" = h.count ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked_until" = __held.__untils, "attempt" = COALESCE(__held.__restores, q."attempt"), "error" = COALESCE(__held.__reasons, q."error") FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
+-- binds: ids[0], tokens, counts, restores, reasons, untils
+-- answers: ordinal
+
+-- return: direct
+UPDATE "jobs" AS q SET "locked_until" = __held.__untils, "attempt" = COALESCE(__held.__restores, q."attempt"), "error" = COALESCE(__held.__reasons, q."error") FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[], $4::integer[], $5::text[], $6::timestamp with time zone[]) WITH ORDINALITY AS __held(k0, token, count, __restores, __reasons, __untils, n) WHERE q."id" = __held.k0 AND q."locked_until" = __held.token AND q."attempt" = __held.count RETURNING __held.n::text;
 -- binds: ids[0], tokens, counts, restores, reasons, untils
 -- answers: ordinal
 

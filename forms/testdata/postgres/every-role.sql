@@ -57,14 +57,29 @@ WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with ti
 -- binds: ids[0], tokens, counts, now
 -- answers: ordinal
 
+-- finish: direct
+UPDATE "jobs" AS q SET "processed_at" = $1, "locked_until" = NULL FROM unnest($2::bigint[], $3::timestamp with time zone[], $4::integer[]) WITH ORDINALITY AS __held(k0, token, count, n) WHERE q."id" = __held.k0 AND q."locked_until" = __held.token AND q."attempt" = __held.count RETURNING __held.n::text;
+-- binds: now, ids[0], tokens, counts
+-- answers: ordinal
+
 -- return
 WITH __held AS (SELECT h.k0, h.n, h.__restores, h.__reasons, h.__untils FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[], $4::integer[], $5::text[], $6::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, count, __restores, __reasons, __untils, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token AND q."attempt" = h.count ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked_until" = NULL, "retry_after" = COALESCE(__held.__untils, q."retry_after"), "attempt" = COALESCE(__held.__restores, q."attempt"), "error" = COALESCE(__held.__reasons, q."error") FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
+-- binds: ids[0], tokens, counts, restores, reasons, untils
+-- answers: ordinal
+
+-- return: direct
+UPDATE "jobs" AS q SET "locked_until" = NULL, "retry_after" = COALESCE(__held.__untils, q."retry_after"), "attempt" = COALESCE(__held.__restores, q."attempt"), "error" = COALESCE(__held.__reasons, q."error") FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[], $4::integer[], $5::text[], $6::timestamp with time zone[]) WITH ORDINALITY AS __held(k0, token, count, __restores, __reasons, __untils, n) WHERE q."id" = __held.k0 AND q."locked_until" = __held.token AND q."attempt" = __held.count RETURNING __held.n::text;
 -- binds: ids[0], tokens, counts, restores, reasons, untils
 -- answers: ordinal
 
 -- move to group
 WITH __held AS (SELECT h.k0, h.n, h.__restores, h.__reasons FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[], $4::integer[], $5::text[]) WITH ORDINALITY AS h(k0, token, count, __restores, __reasons, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token AND q."attempt" = h.count ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "group" = $6, "locked_until" = NULL, "origin" = q."group"::text, "retry_after" = $7, "attempt" = COALESCE(__held.__restores, q."attempt"), "error" = COALESCE(__held.__reasons, q."error") FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
 -- binds: ids[0], tokens, counts, restores, reasons, target, now
+-- answers: ordinal
+
+-- move to group: direct
+UPDATE "jobs" AS q SET "group" = $1, "locked_until" = NULL, "origin" = q."group"::text, "retry_after" = $2, "attempt" = COALESCE(__held.__restores, q."attempt"), "error" = COALESCE(__held.__reasons, q."error") FROM unnest($3::bigint[], $4::timestamp with time zone[], $5::integer[], $6::integer[], $7::text[]) WITH ORDINALITY AS __held(k0, token, count, __restores, __reasons, n) WHERE q."id" = __held.k0 AND q."locked_until" = __held.token AND q."attempt" = __held.count RETURNING __held.n::text;
+-- binds: target, now, ids[0], tokens, counts, restores, reasons
 -- answers: ordinal
 
 -- move to table

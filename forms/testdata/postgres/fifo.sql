@@ -45,14 +45,29 @@ WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with ti
 -- binds: ids[0], tokens, now
 -- answers: ordinal
 
+-- finish: direct
+UPDATE "jobs" AS q SET "processed_at" = $1, "locked_until" = NULL FROM unnest($2::bigint[], $3::timestamp with time zone[]) WITH ORDINALITY AS __held(k0, token, n) WHERE q."id" = __held.k0 AND q."locked_until" = __held.token RETURNING __held.n::text;
+-- binds: now, ids[0], tokens
+-- answers: ordinal
+
 -- return
 WITH __held AS (SELECT h.k0, h.n, h.__untils FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, __untils, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked_until" = NULL, "retry_after" = COALESCE(__held.__untils, q."retry_after") FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
+-- binds: ids[0], tokens, untils
+-- answers: ordinal
+
+-- return: direct
+UPDATE "jobs" AS q SET "locked_until" = NULL, "retry_after" = COALESCE(__held.__untils, q."retry_after") FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::timestamp with time zone[]) WITH ORDINALITY AS __held(k0, token, __untils, n) WHERE q."id" = __held.k0 AND q."locked_until" = __held.token RETURNING __held.n::text;
 -- binds: ids[0], tokens, untils
 -- answers: ordinal
 
 -- move to group
 WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "group" = $3, "locked_until" = NULL, "retry_after" = $4 FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
 -- binds: ids[0], tokens, target, now
+-- answers: ordinal
+
+-- move to group: direct
+UPDATE "jobs" AS q SET "group" = $1, "locked_until" = NULL, "retry_after" = $2 FROM unnest($3::bigint[], $4::timestamp with time zone[]) WITH ORDINALITY AS __held(k0, token, n) WHERE q."id" = __held.k0 AND q."locked_until" = __held.token RETURNING __held.n::text;
+-- binds: target, now, ids[0], tokens
 -- answers: ordinal
 
 -- move to table

@@ -28,6 +28,11 @@ UPDATE "jobs" SET "locked_until" = $1 WHERE ctid = ANY(ARRAY(SELECT ctid FROM "j
 -- binds: expiry, now, limit
 -- answers: id[0], token, payload
 
+-- claim from a mark
+UPDATE "jobs" SET "locked_until" = $1 WHERE ctid = ANY(ARRAY(SELECT ctid FROM "jobs" WHERE 1 = 1 AND "id" >= $2 AND ("locked_until" IS NULL OR "locked_until" <= $3) ORDER BY "id" LIMIT $4::bigint FOR UPDATE SKIP LOCKED)) RETURNING "id"::text, "locked_until"::text, "payload";
+-- binds: expiry, mark, now, limit
+-- answers: id[0], token, payload
+
 -- extend
 WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked_until" = GREATEST(q."locked_until", $3) FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text, q."locked_until"::text;
 -- binds: ids[0], tokens, expiry
@@ -38,8 +43,18 @@ WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with ti
 -- binds: ids[0], tokens
 -- answers: ordinal
 
+-- finish: direct
+DELETE FROM "jobs" AS q USING unnest($1::bigint[], $2::timestamp with time zone[]) WITH ORDINALITY AS __held(k0, token, n) WHERE q."id" = __held.k0 AND q."locked_until" = __held.token RETURNING __held.n::text;
+-- binds: ids[0], tokens
+-- answers: ordinal
+
 -- return
 WITH __held AS (SELECT h.k0, h.n, h.__untils FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, __untils, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked_until" = __held.__untils FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
+-- binds: ids[0], tokens, untils
+-- answers: ordinal
+
+-- return: direct
+UPDATE "jobs" AS q SET "locked_until" = __held.__untils FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::timestamp with time zone[]) WITH ORDINALITY AS __held(k0, token, __untils, n) WHERE q."id" = __held.k0 AND q."locked_until" = __held.token RETURNING __held.n::text;
 -- binds: ids[0], tokens, untils
 -- answers: ordinal
 

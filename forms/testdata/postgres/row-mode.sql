@@ -32,9 +32,19 @@ UPDATE "jobs" SET "locked_until" = $1, "attempt" = CASE WHEN "attempt" < 2147483
 -- binds: expiry, group, now, limit
 -- answers: id[0], token, attempt, group, headers, column[0], column[1], column[2], column[4]
 
+-- claim from a mark
+UPDATE "jobs" SET "locked_until" = $1, "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE ctid = ANY(ARRAY(SELECT ctid FROM "jobs" WHERE "group" = $2 AND "id" >= $3 AND ("locked_until" IS NULL OR "locked_until" <= $4) ORDER BY "id" LIMIT $5::bigint FOR UPDATE SKIP LOCKED)) RETURNING "id"::text, "locked_until"::text, "attempt"::text, "group"::text, "headers"::text, "id"::text, "group"::text, "attempt"::text, "headers"::text;
+-- binds: expiry, group, mark, now, limit
+-- answers: id[0], token, attempt, group, headers, column[0], column[1], column[2], column[4]
+
 -- claim ahead
 UPDATE "jobs" SET "locked_until" = $1, "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE ctid = ANY(ARRAY(SELECT ctid FROM "jobs" WHERE "group" = $2 AND ("locked_until" IS NULL OR "locked_until" <= $3) AND "attempt" < $4 ORDER BY "id" LIMIT $5::bigint FOR UPDATE SKIP LOCKED)) RETURNING "id"::text, "locked_until"::text, "attempt"::text, "group"::text, "headers"::text, "id"::text, "group"::text, "attempt"::text, "headers"::text;
 -- binds: expiry, group, now, cap, limit
+-- answers: id[0], token, attempt, group, headers, column[0], column[1], column[2], column[4]
+
+-- claim ahead from a mark
+UPDATE "jobs" SET "locked_until" = $1, "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE ctid = ANY(ARRAY(SELECT ctid FROM "jobs" WHERE "group" = $2 AND "id" >= $3 AND ("locked_until" IS NULL OR "locked_until" <= $4) AND "attempt" < $5 ORDER BY "id" LIMIT $6::bigint FOR UPDATE SKIP LOCKED)) RETURNING "id"::text, "locked_until"::text, "attempt"::text, "group"::text, "headers"::text, "id"::text, "group"::text, "attempt"::text, "headers"::text;
+-- binds: expiry, group, mark, now, cap, limit
 -- answers: id[0], token, attempt, group, headers, column[0], column[1], column[2], column[4]
 
 -- extend
@@ -47,14 +57,29 @@ WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with ti
 -- binds: ids[0], tokens, counts
 -- answers: ordinal
 
+-- finish: direct
+DELETE FROM "jobs" AS q USING unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[]) WITH ORDINALITY AS __held(k0, token, count, n) WHERE q."id" = __held.k0 AND q."locked_until" = __held.token AND q."attempt" = __held.count RETURNING __held.n::text;
+-- binds: ids[0], tokens, counts
+-- answers: ordinal
+
 -- return
 WITH __held AS (SELECT h.k0, h.n, h.__restores, h.__untils FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[], $4::integer[], $5::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, count, __restores, __untils, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token AND q."attempt" = h.count ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked_until" = __held.__untils, "attempt" = COALESCE(__held.__restores, q."attempt") FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
+-- binds: ids[0], tokens, counts, restores, untils
+-- answers: ordinal
+
+-- return: direct
+UPDATE "jobs" AS q SET "locked_until" = __held.__untils, "attempt" = COALESCE(__held.__restores, q."attempt") FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[], $4::integer[], $5::timestamp with time zone[]) WITH ORDINALITY AS __held(k0, token, count, __restores, __untils, n) WHERE q."id" = __held.k0 AND q."locked_until" = __held.token AND q."attempt" = __held.count RETURNING __held.n::text;
 -- binds: ids[0], tokens, counts, restores, untils
 -- answers: ordinal
 
 -- move to group
 WITH __held AS (SELECT h.k0, h.n, h.__restores FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[], $4::integer[]) WITH ORDINALITY AS h(k0, token, count, __restores, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked_until" = h.token AND q."attempt" = h.count ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "group" = $5, "locked_until" = NULL, "attempt" = COALESCE(__held.__restores, q."attempt") FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
 -- binds: ids[0], tokens, counts, restores, target
+-- answers: ordinal
+
+-- move to group: direct
+UPDATE "jobs" AS q SET "group" = $1, "locked_until" = NULL, "attempt" = COALESCE(__held.__restores, q."attempt") FROM unnest($2::bigint[], $3::timestamp with time zone[], $4::integer[], $5::integer[]) WITH ORDINALITY AS __held(k0, token, count, __restores, n) WHERE q."id" = __held.k0 AND q."locked_until" = __held.token AND q."attempt" = __held.count RETURNING __held.n::text;
+-- binds: target, ids[0], tokens, counts, restores
 -- answers: ordinal
 
 -- move to table

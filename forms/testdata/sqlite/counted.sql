@@ -30,9 +30,19 @@ UPDATE "jobs" SET "locked_until" = ?, "attempt" = CASE WHEN "attempt" < 92233720
 -- binds: expiry, now, limit
 -- answers: id[0], token, attempt, payload
 
+-- claim from a mark
+UPDATE "jobs" SET "locked_until" = ?, "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" IN (SELECT "id" FROM "jobs" WHERE 1 = 1 AND "id" >= ? AND ("locked_until" IS NULL OR "locked_until" <= ?) ORDER BY "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "attempt", "payload";
+-- binds: expiry, mark, now, limit
+-- answers: id[0], token, attempt, payload
+
 -- claim ahead
 UPDATE "jobs" SET "locked_until" = ?, "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" IN (SELECT "id" FROM "jobs" WHERE 1 = 1 AND ("locked_until" IS NULL OR "locked_until" <= ?) AND "attempt" < ? ORDER BY "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "attempt", "payload";
 -- binds: expiry, now, cap, limit
+-- answers: id[0], token, attempt, payload
+
+-- claim ahead from a mark
+UPDATE "jobs" SET "locked_until" = ?, "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" IN (SELECT "id" FROM "jobs" WHERE 1 = 1 AND "id" >= ? AND ("locked_until" IS NULL OR "locked_until" <= ?) AND "attempt" < ? ORDER BY "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "attempt", "payload";
+-- binds: expiry, mark, now, cap, limit
 -- answers: id[0], token, attempt, payload
 
 -- extend: lock

@@ -28,6 +28,11 @@ UPDATE "jobs" SET "locked_until" = ? WHERE "id" IN (SELECT "id" FROM "jobs" WHER
 -- binds: expiry, now, limit
 -- answers: id[0], token, payload
 
+-- claim from a mark
+UPDATE "jobs" SET "locked_until" = ? WHERE "id" IN (SELECT "id" FROM "jobs" WHERE 1 = 1 AND "id" >= ? AND ("locked_until" IS NULL OR "locked_until" <= ?) ORDER BY "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "payload";
+-- binds: expiry, mark, now, limit
+-- answers: id[0], token, payload
+
 -- extend: lock
 SELECT "id", CAST("locked_until" AS CHAR) FROM "jobs" WHERE "id" IN (/*list*/) ORDER BY "id";
 -- list: ?

@@ -32,9 +32,19 @@ UPDATE "jobs" SET "locked_until" = ?, "attempt" = CASE WHEN "attempt" < 92233720
 -- binds: expiry, group, now, limit
 -- answers: id[0], token, attempt, group, headers, kind[0], column[0], kind[1], column[1], kind[2], column[2], kind[4], column[4]
 
+-- claim from a mark
+UPDATE "jobs" SET "locked_until" = ?, "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" IN (SELECT "id" FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "id" >= ? AND ("locked_until" IS NULL OR "locked_until" <= ?) ORDER BY "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "attempt", "group", "headers", CASE typeof("id") WHEN 'integer' THEN 'integer' WHEN 'real' THEN 'float' WHEN 'blob' THEN 'bytes' WHEN 'text' THEN 'text' END, +"id", CASE typeof("group") WHEN 'integer' THEN 'integer' WHEN 'real' THEN 'float' WHEN 'blob' THEN 'bytes' WHEN 'text' THEN 'text' END, +"group", CASE typeof("attempt") WHEN 'integer' THEN 'integer' WHEN 'real' THEN 'float' WHEN 'blob' THEN 'bytes' WHEN 'text' THEN 'text' END, +"attempt", CASE typeof("headers") WHEN 'integer' THEN 'integer' WHEN 'real' THEN 'float' WHEN 'blob' THEN 'bytes' WHEN 'text' THEN 'text' END, +"headers";
+-- binds: expiry, group, mark, now, limit
+-- answers: id[0], token, attempt, group, headers, kind[0], column[0], kind[1], column[1], kind[2], column[2], kind[4], column[4]
+
 -- claim ahead
 UPDATE "jobs" SET "locked_until" = ?, "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" IN (SELECT "id" FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND ("locked_until" IS NULL OR "locked_until" <= ?) AND "attempt" < ? ORDER BY "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "attempt", "group", "headers", CASE typeof("id") WHEN 'integer' THEN 'integer' WHEN 'real' THEN 'float' WHEN 'blob' THEN 'bytes' WHEN 'text' THEN 'text' END, +"id", CASE typeof("group") WHEN 'integer' THEN 'integer' WHEN 'real' THEN 'float' WHEN 'blob' THEN 'bytes' WHEN 'text' THEN 'text' END, +"group", CASE typeof("attempt") WHEN 'integer' THEN 'integer' WHEN 'real' THEN 'float' WHEN 'blob' THEN 'bytes' WHEN 'text' THEN 'text' END, +"attempt", CASE typeof("headers") WHEN 'integer' THEN 'integer' WHEN 'real' THEN 'float' WHEN 'blob' THEN 'bytes' WHEN 'text' THEN 'text' END, +"headers";
 -- binds: expiry, group, now, cap, limit
+-- answers: id[0], token, attempt, group, headers, kind[0], column[0], kind[1], column[1], kind[2], column[2], kind[4], column[4]
+
+-- claim ahead from a mark
+UPDATE "jobs" SET "locked_until" = ?, "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" IN (SELECT "id" FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "id" >= ? AND ("locked_until" IS NULL OR "locked_until" <= ?) AND "attempt" < ? ORDER BY "id" LIMIT ?) RETURNING "id", CAST("locked_until" AS CHAR), "attempt", "group", "headers", CASE typeof("id") WHEN 'integer' THEN 'integer' WHEN 'real' THEN 'float' WHEN 'blob' THEN 'bytes' WHEN 'text' THEN 'text' END, +"id", CASE typeof("group") WHEN 'integer' THEN 'integer' WHEN 'real' THEN 'float' WHEN 'blob' THEN 'bytes' WHEN 'text' THEN 'text' END, +"group", CASE typeof("attempt") WHEN 'integer' THEN 'integer' WHEN 'real' THEN 'float' WHEN 'blob' THEN 'bytes' WHEN 'text' THEN 'text' END, +"attempt", CASE typeof("headers") WHEN 'integer' THEN 'integer' WHEN 'real' THEN 'float' WHEN 'blob' THEN 'bytes' WHEN 'text' THEN 'text' END, +"headers";
+-- binds: expiry, group, mark, now, cap, limit
 -- answers: id[0], token, attempt, group, headers, kind[0], column[0], kind[1], column[1], kind[2], column[2], kind[4], column[4]
 
 -- extend: lock

@@ -33,6 +33,11 @@ WITH __due(__k0) AS (SELECT "id" FROM "jobs" WHERE "processed_at" IS NULL AND "r
 -- binds: now, limit, expiry
 -- answers: id[0], token, payload, retry_after
 
+-- claim from a mark
+WITH __due(__k0) AS (SELECT "id" FROM "jobs" WHERE "processed_at" IS NULL AND "retry_after" >= $1 AND ("retry_after" > $1 OR "id" >= $2) AND "retry_after" <= $3 AND ("locked until" IS NULL OR "locked until" <= $3) ORDER BY "retry_after", "id" LIMIT $4::bigint FOR UPDATE SKIP LOCKED) UPDATE "jobs" AS q SET "locked until" = $5 FROM __due WHERE q."id" = __due.__k0 RETURNING "id"::text, "locked until"::text, "payload", "retry_after"::text;
+-- binds: mark time, mark, now, limit, expiry
+-- answers: id[0], token, payload, retry_after
+
 -- extend
 WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked until" = h.token ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked until" = GREATEST(q."locked until", $3) FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text, q."locked until"::text;
 -- binds: ids[0], tokens, expiry
@@ -43,8 +48,18 @@ WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with ti
 -- binds: ids[0], tokens, now
 -- answers: ordinal
 
+-- finish: direct
+UPDATE "jobs" AS q SET "processed_at" = $1, "locked until" = NULL FROM unnest($2::bigint[], $3::timestamp with time zone[]) WITH ORDINALITY AS __held(k0, token, n) WHERE q."id" = __held.k0 AND q."locked until" = __held.token RETURNING __held.n::text;
+-- binds: now, ids[0], tokens
+-- answers: ordinal
+
 -- return
 WITH __held AS (SELECT h.k0, h.n, h.__untils FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, __untils, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked until" = h.token ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked until" = NULL, "retry_after" = COALESCE(__held.__untils, q."retry_after") FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
+-- binds: ids[0], tokens, untils
+-- answers: ordinal
+
+-- return: direct
+UPDATE "jobs" AS q SET "locked until" = NULL, "retry_after" = COALESCE(__held.__untils, q."retry_after") FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::timestamp with time zone[]) WITH ORDINALITY AS __held(k0, token, __untils, n) WHERE q."id" = __held.k0 AND q."locked until" = __held.token RETURNING __held.n::text;
 -- binds: ids[0], tokens, untils
 -- answers: ordinal
 

@@ -31,9 +31,19 @@ WITH __due(__k0) AS (SELECT "id" FROM "jobs" WHERE 1 = 1 AND ("locked until" IS 
 -- binds: now, limit, expiry
 -- answers: id[0], token, attempt, payload
 
+-- claim from a mark
+WITH __due(__k0) AS (SELECT "id" FROM "jobs" WHERE 1 = 1 AND "id" >= $1 AND ("locked until" IS NULL OR "locked until" <= $2) ORDER BY "id" LIMIT $3::bigint FOR UPDATE SKIP LOCKED) UPDATE "jobs" AS q SET "locked until" = $4, "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END FROM __due WHERE q."id" = __due.__k0 RETURNING "id"::text, "locked until"::text, "attempt"::text, "payload";
+-- binds: mark, now, limit, expiry
+-- answers: id[0], token, attempt, payload
+
 -- claim ahead
 WITH __due(__k0) AS (SELECT "id" FROM "jobs" WHERE 1 = 1 AND ("locked until" IS NULL OR "locked until" <= $1) AND "attempt" < $2 ORDER BY "id" LIMIT $3::bigint FOR UPDATE SKIP LOCKED) UPDATE "jobs" AS q SET "locked until" = $4, "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END FROM __due WHERE q."id" = __due.__k0 RETURNING "id"::text, "locked until"::text, "attempt"::text, "payload";
 -- binds: now, cap, limit, expiry
+-- answers: id[0], token, attempt, payload
+
+-- claim ahead from a mark
+WITH __due(__k0) AS (SELECT "id" FROM "jobs" WHERE 1 = 1 AND "id" >= $1 AND ("locked until" IS NULL OR "locked until" <= $2) AND "attempt" < $3 ORDER BY "id" LIMIT $4::bigint FOR UPDATE SKIP LOCKED) UPDATE "jobs" AS q SET "locked until" = $5, "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END FROM __due WHERE q."id" = __due.__k0 RETURNING "id"::text, "locked until"::text, "attempt"::text, "payload";
+-- binds: mark, now, cap, limit, expiry
 -- answers: id[0], token, attempt, payload
 
 -- extend
@@ -46,8 +56,18 @@ WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with ti
 -- binds: ids[0], tokens, counts
 -- answers: ordinal
 
+-- finish: direct
+DELETE FROM "jobs" AS q USING unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[]) WITH ORDINALITY AS __held(k0, token, count, n) WHERE q."id" = __held.k0 AND q."locked until" = __held.token AND q."attempt" = __held.count RETURNING __held.n::text;
+-- binds: ids[0], tokens, counts
+-- answers: ordinal
+
 -- return
 WITH __held AS (SELECT h.k0, h.n, h.__restores, h.__reasons, h.__untils FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[], $4::integer[], $5::text[], $6::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, count, __restores, __reasons, __untils, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked until" = h.token AND q."attempt" = h.count ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked until" = __held.__untils, "attempt" = COALESCE(__held.__restores, q."attempt"), "error" = COALESCE(__held.__reasons, q."error") FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
+-- binds: ids[0], tokens, counts, restores, reasons, untils
+-- answers: ordinal
+
+-- return: direct
+UPDATE "jobs" AS q SET "locked until" = __held.__untils, "attempt" = COALESCE(__held.__restores, q."attempt"), "error" = COALESCE(__held.__reasons, q."error") FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[], $4::integer[], $5::text[], $6::timestamp with time zone[]) WITH ORDINALITY AS __held(k0, token, count, __restores, __reasons, __untils, n) WHERE q."id" = __held.k0 AND q."locked until" = __held.token AND q."attempt" = __held.count RETURNING __held.n::text;
 -- binds: ids[0], tokens, counts, restores, reasons, untils
 -- answers: ordinal
 

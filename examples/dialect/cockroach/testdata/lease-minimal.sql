@@ -29,6 +29,11 @@ WITH __due(__k0) AS (SELECT "id" FROM "jobs" WHERE 1 = 1 AND ("locked until" IS 
 -- binds: now, limit, expiry
 -- answers: id[0], token, payload
 
+-- claim from a mark
+WITH __due(__k0) AS (SELECT "id" FROM "jobs" WHERE 1 = 1 AND "id" >= $1 AND ("locked until" IS NULL OR "locked until" <= $2) ORDER BY "id" LIMIT $3::bigint FOR UPDATE SKIP LOCKED) UPDATE "jobs" AS q SET "locked until" = $4 FROM __due WHERE q."id" = __due.__k0 RETURNING "id"::text, "locked until"::text, "payload";
+-- binds: mark, now, limit, expiry
+-- answers: id[0], token, payload
+
 -- extend
 WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked until" = h.token ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked until" = GREATEST(q."locked until", $3) FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text, q."locked until"::text;
 -- binds: ids[0], tokens, expiry
@@ -39,8 +44,18 @@ WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with ti
 -- binds: ids[0], tokens
 -- answers: ordinal
 
+-- finish: direct
+DELETE FROM "jobs" AS q USING unnest($1::bigint[], $2::timestamp with time zone[]) WITH ORDINALITY AS __held(k0, token, n) WHERE q."id" = __held.k0 AND q."locked until" = __held.token RETURNING __held.n::text;
+-- binds: ids[0], tokens
+-- answers: ordinal
+
 -- return
 WITH __held AS (SELECT h.k0, h.n, h.__untils FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, __untils, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked until" = h.token ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked until" = __held.__untils FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
+-- binds: ids[0], tokens, untils
+-- answers: ordinal
+
+-- return: direct
+UPDATE "jobs" AS q SET "locked until" = __held.__untils FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::timestamp with time zone[]) WITH ORDINALITY AS __held(k0, token, __untils, n) WHERE q."id" = __held.k0 AND q."locked until" = __held.token RETURNING __held.n::text;
 -- binds: ids[0], tokens, untils
 -- answers: ordinal
 

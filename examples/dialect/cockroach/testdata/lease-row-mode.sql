@@ -39,9 +39,19 @@ WITH __due(__k0) AS (SELECT "id" FROM "jobs" WHERE "group" = $1 AND "retry_after
 -- binds: group, now, limit, expiry
 -- answers: id[0], token, attempt, group, retry_after, column[0], column[1], column[2], column[3]
 
+-- claim from a mark
+WITH __due(__k0) AS (SELECT "id" FROM "jobs" WHERE "group" = $1 AND "retry_after" >= $2 AND ("retry_after" > $2 OR "id" >= $3) AND "retry_after" <= $4 AND ("locked until" IS NULL OR "locked until" <= $4) ORDER BY "retry_after", "id" LIMIT $5::bigint FOR UPDATE SKIP LOCKED) UPDATE "jobs" AS q SET "locked until" = $6, "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END FROM __due WHERE q."id" = __due.__k0 RETURNING "id"::text, "locked until"::text, "attempt"::text, "group"::text, "retry_after"::text, "id"::text, "group"::text, "retry_after"::text, "attempt"::text;
+-- binds: group, mark time, mark, now, limit, expiry
+-- answers: id[0], token, attempt, group, retry_after, column[0], column[1], column[2], column[3]
+
 -- claim ahead
 WITH __due(__k0) AS (SELECT "id" FROM "jobs" WHERE "group" = $1 AND "retry_after" <= $2 AND ("locked until" IS NULL OR "locked until" <= $2) AND "attempt" < $3 ORDER BY "retry_after", "id" LIMIT $4::bigint FOR UPDATE SKIP LOCKED) UPDATE "jobs" AS q SET "locked until" = $5, "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END FROM __due WHERE q."id" = __due.__k0 RETURNING "id"::text, "locked until"::text, "attempt"::text, "group"::text, "retry_after"::text, "id"::text, "group"::text, "retry_after"::text, "attempt"::text;
 -- binds: group, now, cap, limit, expiry
+-- answers: id[0], token, attempt, group, retry_after, column[0], column[1], column[2], column[3]
+
+-- claim ahead from a mark
+WITH __due(__k0) AS (SELECT "id" FROM "jobs" WHERE "group" = $1 AND "retry_after" >= $2 AND ("retry_after" > $2 OR "id" >= $3) AND "retry_after" <= $4 AND ("locked until" IS NULL OR "locked until" <= $4) AND "attempt" < $5 ORDER BY "retry_after", "id" LIMIT $6::bigint FOR UPDATE SKIP LOCKED) UPDATE "jobs" AS q SET "locked until" = $7, "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END FROM __due WHERE q."id" = __due.__k0 RETURNING "id"::text, "locked until"::text, "attempt"::text, "group"::text, "retry_after"::text, "id"::text, "group"::text, "retry_after"::text, "attempt"::text;
+-- binds: group, mark time, mark, now, cap, limit, expiry
 -- answers: id[0], token, attempt, group, retry_after, column[0], column[1], column[2], column[3]
 
 -- extend
@@ -54,14 +64,29 @@ WITH __held AS (SELECT h.k0, h.n FROM unnest($1::bigint[], $2::timestamp with ti
 -- binds: ids[0], tokens, counts
 -- answers: ordinal
 
+-- finish: direct
+DELETE FROM "jobs" AS q USING unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[]) WITH ORDINALITY AS __held(k0, token, count, n) WHERE q."id" = __held.k0 AND q."locked until" = __held.token AND q."attempt" = __held.count RETURNING __held.n::text;
+-- binds: ids[0], tokens, counts
+-- answers: ordinal
+
 -- return
 WITH __held AS (SELECT h.k0, h.n, h.__restores, h.__untils FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[], $4::integer[], $5::timestamp with time zone[]) WITH ORDINALITY AS h(k0, token, count, __restores, __untils, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked until" = h.token AND q."attempt" = h.count ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "locked until" = NULL, "retry_after" = COALESCE(__held.__untils, q."retry_after"), "attempt" = COALESCE(__held.__restores, q."attempt") FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
+-- binds: ids[0], tokens, counts, restores, untils
+-- answers: ordinal
+
+-- return: direct
+UPDATE "jobs" AS q SET "locked until" = NULL, "retry_after" = COALESCE(__held.__untils, q."retry_after"), "attempt" = COALESCE(__held.__restores, q."attempt") FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[], $4::integer[], $5::timestamp with time zone[]) WITH ORDINALITY AS __held(k0, token, count, __restores, __untils, n) WHERE q."id" = __held.k0 AND q."locked until" = __held.token AND q."attempt" = __held.count RETURNING __held.n::text;
 -- binds: ids[0], tokens, counts, restores, untils
 -- answers: ordinal
 
 -- move to group
 WITH __held AS (SELECT h.k0, h.n, h.__restores FROM unnest($1::bigint[], $2::timestamp with time zone[], $3::integer[], $4::integer[]) WITH ORDINALITY AS h(k0, token, count, __restores, n) JOIN "jobs" AS q ON q."id" = h.k0 AND q."locked until" = h.token AND q."attempt" = h.count ORDER BY q."id" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "jobs" AS q SET "group" = $5, "locked until" = NULL, "retry_after" = $6, "attempt" = COALESCE(__held.__restores, q."attempt") FROM __held WHERE q."id" = __held.k0 RETURNING __held.n::text;
 -- binds: ids[0], tokens, counts, restores, target, now
+-- answers: ordinal
+
+-- move to group: direct
+UPDATE "jobs" AS q SET "group" = $1, "locked until" = NULL, "retry_after" = $2, "attempt" = COALESCE(__held.__restores, q."attempt") FROM unnest($3::bigint[], $4::timestamp with time zone[], $5::integer[], $6::integer[]) WITH ORDINALITY AS __held(k0, token, count, __restores, n) WHERE q."id" = __held.k0 AND q."locked until" = __held.token AND q."attempt" = __held.count RETURNING __held.n::text;
+-- binds: target, now, ids[0], tokens, counts, restores
 -- answers: ordinal
 
 -- move to table

@@ -50,14 +50,29 @@ WITH __held AS (SELECT h.k0, h.k1, h.n FROM unnest($1::bigint[], $2::bigint[], $
 -- binds: ids[0], ids[1], tokens, counts
 -- answers: ordinal
 
+-- finish: direct
+DELETE FROM "My ""Jobs"" [1]" AS q USING unnest($1::bigint[], $2::bigint[], $3::timestamp with time zone[], $4::integer[]) WITH ORDINALITY AS __held(k0, k1, token, count, n) WHERE q."tenant" = __held.k0 AND q."order" = __held.k1 AND q."locked until" = __held.token AND q."select" = __held.count RETURNING __held.n::text;
+-- binds: ids[0], ids[1], tokens, counts
+-- answers: ordinal
+
 -- return
 WITH __held AS (SELECT h.k0, h.k1, h.n, h.__restores, h.__untils FROM unnest($1::bigint[], $2::bigint[], $3::timestamp with time zone[], $4::integer[], $5::integer[], $6::timestamp with time zone[]) WITH ORDINALITY AS h(k0, k1, token, count, __restores, __untils, n) JOIN "My ""Jobs"" [1]" AS q ON q."tenant" = h.k0 AND q."order" = h.k1 AND q."locked until" = h.token AND q."select" = h.count ORDER BY q."tenant", q."order" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "My ""Jobs"" [1]" AS q SET "locked until" = __held.__untils, "select" = COALESCE(__held.__restores, q."select") FROM __held WHERE q."tenant" = __held.k0 AND q."order" = __held.k1 RETURNING __held.n::text;
+-- binds: ids[0], ids[1], tokens, counts, restores, untils
+-- answers: ordinal
+
+-- return: direct
+UPDATE "My ""Jobs"" [1]" AS q SET "locked until" = __held.__untils, "select" = COALESCE(__held.__restores, q."select") FROM unnest($1::bigint[], $2::bigint[], $3::timestamp with time zone[], $4::integer[], $5::integer[], $6::timestamp with time zone[]) WITH ORDINALITY AS __held(k0, k1, token, count, __restores, __untils, n) WHERE q."tenant" = __held.k0 AND q."order" = __held.k1 AND q."locked until" = __held.token AND q."select" = __held.count RETURNING __held.n::text;
 -- binds: ids[0], ids[1], tokens, counts, restores, untils
 -- answers: ordinal
 
 -- move to group
 WITH __held AS (SELECT h.k0, h.k1, h.n, h.__restores FROM unnest($1::bigint[], $2::bigint[], $3::timestamp with time zone[], $4::integer[], $5::integer[]) WITH ORDINALITY AS h(k0, k1, token, count, __restores, n) JOIN "My ""Jobs"" [1]" AS q ON q."tenant" = h.k0 AND q."order" = h.k1 AND q."locked until" = h.token AND q."select" = h.count ORDER BY q."tenant", q."order" FOR NO KEY UPDATE OF q SKIP LOCKED) UPDATE "My ""Jobs"" [1]" AS q SET "group" = $6, "locked until" = NULL, "select" = COALESCE(__held.__restores, q."select") FROM __held WHERE q."tenant" = __held.k0 AND q."order" = __held.k1 RETURNING __held.n::text;
 -- binds: ids[0], ids[1], tokens, counts, restores, target
+-- answers: ordinal
+
+-- move to group: direct
+UPDATE "My ""Jobs"" [1]" AS q SET "group" = $1, "locked until" = NULL, "select" = COALESCE(__held.__restores, q."select") FROM unnest($2::bigint[], $3::bigint[], $4::timestamp with time zone[], $5::integer[], $6::integer[]) WITH ORDINALITY AS __held(k0, k1, token, count, __restores, n) WHERE q."tenant" = __held.k0 AND q."order" = __held.k1 AND q."locked until" = __held.token AND q."select" = __held.count RETURNING __held.n::text;
+-- binds: target, ids[0], ids[1], tokens, counts, restores
 -- answers: ordinal
 
 -- move to table

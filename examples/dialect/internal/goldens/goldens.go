@@ -78,7 +78,7 @@ func Text(t *testing.T, d dialect.Dialect, table, target *dialect.Table) (string
 	if r, ok := d.(dialect.Rows); ok && !table.Has(dialect.Payload) {
 		statements = append(statements, forms.Named{Name: "insert row", Statement: r.InsertRow(table, nil, table.RowColumns())})
 	}
-	o := forms.Options{Table: table, DeadTable: target, Lease: 30 * time.Second, Now: time.Now}
+	o := forms.Options{Table: table, DeadTable: target, Lease: 30 * time.Second, Rescan: time.Second, Now: time.Now}
 	if table.Has(dialect.Attempt) {
 		o.MaxAttempts = 5
 	}

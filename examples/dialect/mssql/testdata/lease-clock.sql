@@ -33,6 +33,11 @@ WITH __claimed AS (SELECT TOP (@p1) * FROM [jobs] WITH (UPDLOCK, READPAST, ROWLO
 -- binds: limit, now, expiry
 -- answers: id[0], token, payload, retry_after
 
+-- claim from a mark
+WITH __claimed AS (SELECT TOP (@p1) * FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [processed_at] IS NULL AND [retry_after] >= @p2 AND ([retry_after] > @p2 OR [id] >= @p3) AND [retry_after] <= @p4 AND ([locked until] IS NULL OR [locked until] <= @p4) ORDER BY [retry_after], [id]) UPDATE __claimed SET [locked until] = @p5 OUTPUT CONVERT(nvarchar(max), inserted.[id]), CONVERT(nvarchar(34), inserted.[locked until], 121), inserted.[payload], CONVERT(nvarchar(34), inserted.[retry_after], 121);
+-- binds: limit, mark time, mark, now, expiry
+-- answers: id[0], token, payload, retry_after
+
 -- extend
 UPDATE q SET [locked until] = CASE WHEN q.[locked until] > CONVERT(datetime2(6), @p1) THEN q.[locked until] ELSE CONVERT(datetime2(6), @p1) END OUTPUT h.n, CONVERT(nvarchar(34), inserted.[locked until], 121) FROM (SELECT CONVERT(int, k0.[key]) + 1 AS n, CONVERT(bigint, k0.[value]) AS k0, CONVERT(datetime2(6), tokens.[value]) AS tokens FROM OPENJSON(@p2) AS k0 JOIN OPENJSON(@p3) AS tokens ON tokens.[key] = k0.[key]) AS h JOIN [jobs] AS q WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON q.[id] = h.k0 AND q.[locked until] = h.tokens;
 -- binds: expiry, ids[0], tokens

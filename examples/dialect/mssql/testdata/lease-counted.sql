@@ -31,9 +31,19 @@ WITH __claimed AS (SELECT TOP (@p1) * FROM [jobs] WITH (UPDLOCK, READPAST, ROWLO
 -- binds: limit, now, expiry
 -- answers: id[0], token, attempt, payload
 
+-- claim from a mark
+WITH __claimed AS (SELECT TOP (@p1) * FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE 1 = 1 AND [id] >= @p2 AND ([locked until] IS NULL OR [locked until] <= @p3) ORDER BY [id]) UPDATE __claimed SET [locked until] = @p4, [attempt] = CASE WHEN [attempt] < 2147483647 THEN [attempt] + 1 ELSE [attempt] END OUTPUT CONVERT(nvarchar(max), inserted.[id]), CONVERT(nvarchar(34), inserted.[locked until], 121), CONVERT(nvarchar(max), inserted.[attempt]), inserted.[payload];
+-- binds: limit, mark, now, expiry
+-- answers: id[0], token, attempt, payload
+
 -- claim ahead
 WITH __claimed AS (SELECT TOP (@p1) * FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE 1 = 1 AND ([locked until] IS NULL OR [locked until] <= @p2) AND [attempt] < @p3 ORDER BY [id]) UPDATE __claimed SET [locked until] = @p4, [attempt] = CASE WHEN [attempt] < 2147483647 THEN [attempt] + 1 ELSE [attempt] END OUTPUT CONVERT(nvarchar(max), inserted.[id]), CONVERT(nvarchar(34), inserted.[locked until], 121), CONVERT(nvarchar(max), inserted.[attempt]), inserted.[payload];
 -- binds: limit, now, cap, expiry
+-- answers: id[0], token, attempt, payload
+
+-- claim ahead from a mark
+WITH __claimed AS (SELECT TOP (@p1) * FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE 1 = 1 AND [id] >= @p2 AND ([locked until] IS NULL OR [locked until] <= @p3) AND [attempt] < @p4 ORDER BY [id]) UPDATE __claimed SET [locked until] = @p5, [attempt] = CASE WHEN [attempt] < 2147483647 THEN [attempt] + 1 ELSE [attempt] END OUTPUT CONVERT(nvarchar(max), inserted.[id]), CONVERT(nvarchar(34), inserted.[locked until], 121), CONVERT(nvarchar(max), inserted.[attempt]), inserted.[payload];
+-- binds: limit, mark, now, cap, expiry
 -- answers: id[0], token, attempt, payload
 
 -- extend

@@ -29,6 +29,11 @@ WITH __claimed AS (SELECT TOP (@p1) * FROM [jobs] WITH (UPDLOCK, READPAST, ROWLO
 -- binds: limit, now, expiry
 -- answers: id[0], token, payload
 
+-- claim from a mark
+WITH __claimed AS (SELECT TOP (@p1) * FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE 1 = 1 AND [id] >= @p2 AND ([locked until] IS NULL OR [locked until] <= @p3) ORDER BY [id]) UPDATE __claimed SET [locked until] = @p4 OUTPUT CONVERT(nvarchar(max), inserted.[id]), CONVERT(nvarchar(34), inserted.[locked until], 121), inserted.[payload];
+-- binds: limit, mark, now, expiry
+-- answers: id[0], token, payload
+
 -- extend
 UPDATE q SET [locked until] = CASE WHEN q.[locked until] > CONVERT(datetime2(6), @p1) THEN q.[locked until] ELSE CONVERT(datetime2(6), @p1) END OUTPUT h.n, CONVERT(nvarchar(34), inserted.[locked until], 121) FROM (SELECT CONVERT(int, k0.[key]) + 1 AS n, CONVERT(bigint, k0.[value]) AS k0, CONVERT(datetime2(6), tokens.[value]) AS tokens FROM OPENJSON(@p2) AS k0 JOIN OPENJSON(@p3) AS tokens ON tokens.[key] = k0.[key]) AS h JOIN [jobs] AS q WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) ON q.[id] = h.k0 AND q.[locked until] = h.tokens;
 -- binds: expiry, ids[0], tokens

@@ -39,9 +39,19 @@ WITH __claimed AS (SELECT TOP (@p1) * FROM [jobs] WITH (UPDLOCK, READPAST, ROWLO
 -- binds: limit, group, now, expiry
 -- answers: id[0], token, attempt, group, retry_after, column[0], column[1], column[2], column[3]
 
+-- claim from a mark
+WITH __claimed AS (SELECT TOP (@p1) * FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] = @p2 AND [retry_after] >= @p3 AND ([retry_after] > @p3 OR [id] >= @p4) AND [retry_after] <= @p5 AND ([locked until] IS NULL OR [locked until] <= @p5) ORDER BY [retry_after], [id]) UPDATE __claimed SET [locked until] = @p6, [attempt] = CASE WHEN [attempt] < 2147483647 THEN [attempt] + 1 ELSE [attempt] END OUTPUT CONVERT(nvarchar(max), inserted.[id]), CONVERT(nvarchar(34), inserted.[locked until], 121), CONVERT(nvarchar(max), inserted.[attempt]), CONVERT(nvarchar(max), inserted.[group]), CONVERT(nvarchar(34), inserted.[retry_after], 121), CONVERT(nvarchar(max), inserted.[id]), CONVERT(nvarchar(max), inserted.[group]), CONVERT(nvarchar(34), inserted.[retry_after], 121), CONVERT(nvarchar(max), inserted.[attempt]);
+-- binds: limit, group, mark time, mark, now, expiry
+-- answers: id[0], token, attempt, group, retry_after, column[0], column[1], column[2], column[3]
+
 -- claim ahead
 WITH __claimed AS (SELECT TOP (@p1) * FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] = @p2 AND [retry_after] <= @p3 AND ([locked until] IS NULL OR [locked until] <= @p3) AND [attempt] < @p4 ORDER BY [retry_after], [id]) UPDATE __claimed SET [locked until] = @p5, [attempt] = CASE WHEN [attempt] < 2147483647 THEN [attempt] + 1 ELSE [attempt] END OUTPUT CONVERT(nvarchar(max), inserted.[id]), CONVERT(nvarchar(34), inserted.[locked until], 121), CONVERT(nvarchar(max), inserted.[attempt]), CONVERT(nvarchar(max), inserted.[group]), CONVERT(nvarchar(34), inserted.[retry_after], 121), CONVERT(nvarchar(max), inserted.[id]), CONVERT(nvarchar(max), inserted.[group]), CONVERT(nvarchar(34), inserted.[retry_after], 121), CONVERT(nvarchar(max), inserted.[attempt]);
 -- binds: limit, group, now, cap, expiry
+-- answers: id[0], token, attempt, group, retry_after, column[0], column[1], column[2], column[3]
+
+-- claim ahead from a mark
+WITH __claimed AS (SELECT TOP (@p1) * FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] = @p2 AND [retry_after] >= @p3 AND ([retry_after] > @p3 OR [id] >= @p4) AND [retry_after] <= @p5 AND ([locked until] IS NULL OR [locked until] <= @p5) AND [attempt] < @p6 ORDER BY [retry_after], [id]) UPDATE __claimed SET [locked until] = @p7, [attempt] = CASE WHEN [attempt] < 2147483647 THEN [attempt] + 1 ELSE [attempt] END OUTPUT CONVERT(nvarchar(max), inserted.[id]), CONVERT(nvarchar(34), inserted.[locked until], 121), CONVERT(nvarchar(max), inserted.[attempt]), CONVERT(nvarchar(max), inserted.[group]), CONVERT(nvarchar(34), inserted.[retry_after], 121), CONVERT(nvarchar(max), inserted.[id]), CONVERT(nvarchar(max), inserted.[group]), CONVERT(nvarchar(34), inserted.[retry_after], 121), CONVERT(nvarchar(max), inserted.[attempt]);
+-- binds: limit, group, mark time, mark, now, cap, expiry
 -- answers: id[0], token, attempt, group, retry_after, column[0], column[1], column[2], column[3]
 
 -- extend
