@@ -26,7 +26,7 @@ type RowLock struct {
 	change  [changeCount][]dialect.Statement
 
 	mu     sync.Mutex
-	claims map[int]*dialect.Statement // by the number of rows that they leave out
+	claims map[rowLockClaim]*dialect.Statement
 
 	leftOut leftOut
 	// fifo is set for a table whose groups keep their order, and head claims the head of a group.
@@ -65,7 +65,7 @@ func NewRowLock(s store.Store, o Options) (*RowLock, error) {
 	if kept, levels := dialect.Keeps(d, o.Level); !kept {
 		return nil, fmt.Errorf("table %s: %s does not keep the isolation level %q; it keeps %s", o.Table, d.Name(), o.Level, list(levels))
 	}
-	r := &RowLock{source: newSource(s, o), level: o.Level, dialect: d, claims: map[int]*dialect.Statement{}}
+	r := &RowLock{source: newSource(s, o), level: o.Level, dialect: d, claims: map[rowLockClaim]*dialect.Statement{}}
 	var err error
 	if r.rules, err = guestsOf(s, &r.options); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func some(s dialect.Statement) []dialect.Statement {
 
 // Statements implements [Form].
 func (r *RowLock) Statements() []Named {
-	named := []Named{{"claim", *r.claim(0)}, {"claim without rows", *r.claim(1)}}
+	named := []Named{{"claim", *r.claim(rowLockClaim{})}, {"claim of one", *r.claim(rowLockClaim{one: true})}, {"claim without rows", *r.claim(rowLockClaim{leftOut: 1})}}
 	if r.fifo != nil {
 		named = append(r.fifo.statements(), Named{"claim head", r.head})
 	}
@@ -128,17 +128,23 @@ func (r *RowLock) Statements() []Named {
 	return named
 }
 
-// claim is the claim that leaves out n rows.
-func (r *RowLock) claim(n int) *dialect.Statement {
+// rowLockClaim is a claim by what its statement goes by.
+type rowLockClaim struct {
+	leftOut int // how many rows it leaves out
+	one     bool
+}
+
+// claim is the statement of a claim.
+func (r *RowLock) claim(c rowLockClaim) *dialect.Statement {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s, ok := r.claims[n]
+	s, ok := r.claims[c]
 	if !ok {
 		selection := r.options.selection()
-		selection.LeftOut = n
+		selection.LeftOut, selection.One = c.leftOut, c.one
 		built := r.dialect.RowLockClaim(r.table, selection)
 		s = &built
-		r.claims[n] = s
+		r.claims[c] = s
 	}
 	return s
 }

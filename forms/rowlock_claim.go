@@ -47,17 +47,39 @@ func (r *RowLock) lock(ctx context.Context, limit int) ([]*Delivery, error) {
 		return nil, err
 	}
 	h := r.newHold(session)
-	var batch *claimed
+	var look *look
 	err = r.persist(func() (err error) {
-		batch, h.tx, err = r.lockOnce(ctx, session, limit)
+		look = r.look(limit)
+		h.tx, err = session.BeginWork(ctx, r.transaction(), look.step)
 		return err
 	})
 	if err != nil {
 		return nil, errors.Join(err, session.Release())
 	}
+	return h.holds(look.batch), nil
+}
+
+func (r *RowLock) transaction() store.TxOptions { return store.TxOptions{Level: r.level} }
+
+// look is a claim's statement with what it finds.
+type look struct {
+	step  store.Step
+	batch *claimed
+}
+
+func (r *RowLock) look(limit int) *look {
+	now := r.options.Now()
+	b := &bind{source: &r.source, now: now, limit: limit, leftOut: r.leftOut.list(now)}
+	statement := r.claim(rowLockClaim{leftOut: leftOutLength(len(b.leftOut)), one: limit == 1})
+	batch := &claimed{source: &r.source}
+	return &look{store.Step{Statement: statement, Args: b.arguments(statement, 0), Row: batch.read(statement, false)}, batch}
+}
+
+// holds are the deliveries of the rows that the transaction has locked. Where there are none it ends.
+func (h *hold) holds(batch *claimed) []*Delivery {
 	if len(batch.rows) == 0 {
 		h.end(h.tx.Rollback() == nil)
-		return nil, nil
+		return nil
 	}
 	h.rows = len(batch.rows)
 	deliveries := make([]*Delivery, len(batch.rows))
@@ -65,16 +87,5 @@ func (r *RowLock) lock(ctx context.Context, limit int) ([]*Delivery, error) {
 		deliveries[i] = batch.rows[i].delivery
 		deliveries[i].hold = h
 	}
-	return deliveries, nil
-}
-
-func (r *RowLock) lockOnce(ctx context.Context, session store.Session, limit int) (*claimed, store.Work, error) {
-	now := r.options.Now()
-	b := &bind{source: &r.source, now: now, limit: limit, leftOut: r.leftOut.list(now)}
-	statement := r.claim(leftOutLength(len(b.leftOut)))
-	batch := &claimed{source: &r.source}
-	tx, err := session.BeginWork(ctx, store.TxOptions{Level: r.level}, store.Step{
-		Statement: statement, Args: b.arguments(statement, 0), Row: batch.read(statement, false),
-	})
-	return batch, tx, err
+	return deliveries
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
@@ -47,14 +48,19 @@ func (r *RowLock) settle(ctx context.Context, h *hold, rows []*Settlement) Answe
 	if err == nil {
 		err = h.tx.CommitWith(ctx, r.steps(now, rows)...)
 	}
-	if err == nil {
-		if r.fifo != nil {
-			r.fifo.settled(rows)
-		}
-		h.end(true)
-		r.leaveOutReturned(now, rows)
-		return Answer{}
+	if err != nil {
+		return r.unsettled(h, now, rows, err)
 	}
+	if r.fifo != nil {
+		r.fifo.settled(rows)
+	}
+	h.end(true)
+	r.leaveOutReturned(now, rows)
+	return Answer{}
+}
+
+// unsettled ends a transaction whose commit has failed. The lock is held.
+func (r *RowLock) unsettled(h *hold, now time.Time, rows []*Settlement, err error) Answer {
 	failure := r.store.Failure(err)
 	var uncommitted *store.Uncommitted
 	if failure == store.Unanswered && !errors.As(err, &uncommitted) {
@@ -70,6 +76,49 @@ func (r *RowLock) settle(ctx context.Context, h *hold, rows []*Settlement) Answe
 		r.leaveOutRefused(now, rows)
 	}
 	return Answer{State: RolledBack, Err: fmt.Errorf("settle rows of %s: %w", r.table, err)}
+}
+
+// Chains implements [Chained]. A row that goes back may have to be left out of the next claim, which nobody knows before
+// it has gone back.
+func (r *RowLock) Chains(settlements []*Settlement) bool {
+	h := settlements[0].Delivery.hold
+	if _, ok := h.tx.(store.Chainer); !ok || r.fifo != nil || r.rules != nil || r.Alone() || len(settlements) != h.rows {
+		return false
+	}
+	return !slices.ContainsFunc(settlements, func(s *Settlement) bool { return s.Change == Return || s.Delivery.hold != h })
+}
+
+// SettleAndClaim implements [Chained].
+func (r *RowLock) SettleAndClaim(ctx context.Context, settlements []*Settlement, limit int) ([]Answer, []*Delivery, error) {
+	h := settlements[0].Delivery.hold
+	answer, next, err := r.chain(ctx, h, settlements, limit)
+	if err != nil {
+		err = fmt.Errorf("claim from %s: %w", r.table, err)
+	}
+	return slices.Repeat([]Answer{answer}, len(settlements)), next, err
+}
+
+func (r *RowLock) chain(ctx context.Context, h *hold, rows []*Settlement, limit int) (Answer, []*Delivery, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended {
+		return Answer{State: Lost}, nil, nil
+	}
+	now := r.options.Now()
+	look := r.look(limit)
+	committed, err := h.tx.(store.Chainer).Chain(ctx, r.transaction(), r.steps(now, rows), look.step)
+	switch {
+	case !committed:
+		return r.unsettled(h, now, rows, err), nil, nil
+	case err != nil:
+		h.end(r.store.Failure(err) != store.Unanswered && h.tx.Rollback() == nil)
+		return Answer{}, nil, err
+	}
+	// The session and its transaction are the next hold's.
+	h.ended = true
+	after := r.newHold(h.session)
+	after.tx = h.tx
+	return Answer{}, after.holds(look.batch), nil
 }
 
 // steps are the statements of the settlements, in order. A row whose last settlement was refused is

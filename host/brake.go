@@ -48,6 +48,13 @@ func (b *brake) release() {
 	}
 }
 
+// on reports whether claims pause.
+func (b *brake) on() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.pause > 0
+}
+
 // left is how long nothing is to be claimed. Where that is 0, the caller may claim once: with trial one row, and
 // the next one a pause later, whether or not the first has been settled by then.
 func (b *brake) left() (pause time.Duration, trial bool) {

@@ -46,6 +46,13 @@ func (g *gate) enter() (polls bool, seen int, ok bool) {
 	return true, g.fulls, !g.closed
 }
 
+// look is for a claim that was not let in: what leave has to know of the time before it.
+func (g *gate) look() (seen int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.fulls
+}
+
 // sleep returns after the pause, when a row was written here, or when nothing is to be claimed any more.
 func (g *gate) sleep(pause time.Duration) {
 	if pause <= 0 {

@@ -116,36 +116,85 @@ func (r *inline) turn(ctx context.Context, t *thread, polls bool, seen int) {
 	sole := r.active.Add(1) == 1
 	defer r.active.Add(-1)
 
-	limit := r.sub.handler.Claim
+	limit, wait := r.limit(trial)
+	if wait > 0 {
+		r.gate.leave(polls, seen, false, wait)
+		return
+	}
+	rows, err := r.claim(ctx, limit)
+	switch {
+	case err != nil:
+	case len(rows) == 0 && sole && r.active.Load() == 1 && r.sub.policy.rested():
+		// Nothing was locked by another thread of this process when the claim looked.
+		r.sub.emptyClaims.Add(1)
+	default:
+		r.sub.emptyClaims.Store(0)
+	}
+	r.claimed(ctx, polls, seen, rows, limit, err)
+	for n := 1; len(rows) > 0; n++ {
+		b, verdicts := r.handle(ctx, t, rows)
+		rows = r.settleAndClaim(ctx, b, verdicts, n < maxChain)
+	}
+}
+
+// maxChain is how many claims a thread makes by one connection before it lets others have it.
+const maxChain = 100
+
+// limit is how many rows a claim may take. Where that is none, it says for how long.
+func (r *inline) limit(trial bool) (limit int, wait time.Duration) {
+	limit = r.sub.handler.Claim
 	if limit == 0 {
 		limit = r.sub.handler.Batch
 	}
 	if trial || r.form.Alone() {
 		limit = 1
 	}
-	limit, wait := r.sub.allowance.take(limit)
-	if wait > 0 {
-		r.gate.leave(polls, seen, false, wait)
-		return
-	}
-	rows, err := r.claim(ctx, limit)
+	return r.sub.allowance.take(limit)
+}
+
+// claimed takes note of what a claim has come to.
+func (r *inline) claimed(ctx context.Context, polls bool, seen int, rows []*forms.Delivery, limit int, err error) {
 	r.sub.allowance.give(limit - len(rows))
 	if err != nil {
-		pause := r.claimFailed(ctx, err)
-		r.gate.leave(polls, seen, false, pause)
+		r.gate.leave(polls, seen, false, r.claimFailed(ctx, err))
 		return
 	}
 	r.claimWorked()
-	if len(rows) == 0 && sole && r.active.Load() == 1 && r.sub.policy.rested() {
-		// Nothing was locked by another thread of this process when the claim looked.
-		r.sub.emptyClaims.Add(1)
-	} else {
-		r.sub.emptyClaims.Store(0)
-	}
 	r.gate.leave(polls, seen, len(rows) == limit, r.sub.pause())
-	if len(rows) > 0 {
-		r.handle(ctx, t, rows)
+}
+
+// settleAndClaim settles a claim and gives the rows of the next one, where the form can do both together and nothing
+// speaks against another claim at once.
+func (r *inline) settleAndClaim(ctx context.Context, b *batch, verdicts []verdict, more bool) []*forms.Delivery {
+	settlements := settlementsOf(verdicts)
+	form, ok := r.form.(forms.Chained)
+	if !more || !ok || !r.mayGoOn() || !form.Chains(settlements) {
+		r.settle(b, verdicts, settlements)
+		return nil
 	}
+	limit, wait := r.limit(false)
+	if wait > 0 {
+		r.settle(b, verdicts, settlements)
+		return nil
+	}
+	seen := r.gate.look()
+	b.settling.Store(true)
+	bounded, cancel := context.WithTimeout(context.Background(), answerTimeout)
+	defer cancel()
+	answers, rows, err := form.SettleAndClaim(bounded, settlements, limit)
+	r.settled(bounded, b, verdicts, answers)
+	r.claimed(ctx, false, seen, rows, limit, err)
+	return rows
+}
+
+// mayGoOn reports whether the service neither stops nor pauses its claims.
+func (r *inline) mayGoOn() bool {
+	select {
+	case <-r.sub.stopping:
+		return false
+	default:
+	}
+	return !r.sub.brake.on()
 }
 
 // unbraked waits until the thread may claim, and says whether it may have one row alone. It is not ok once the
@@ -190,8 +239,8 @@ func (r *inline) claimWorked() {
 	r.sub.claimWorked()
 }
 
-// handle runs the guest on the rows of a claim, one after the other, and settles them together.
-func (r *inline) handle(ctx context.Context, t *thread, rows []*forms.Delivery) {
+// handle runs the guest on the rows of a claim, one after the other, and says what becomes of them.
+func (r *inline) handle(ctx context.Context, t *thread, rows []*forms.Delivery) (*batch, []verdict) {
 	guests, interrupt := context.WithCancel(ctx)
 	defer interrupt()
 	b := &batch{tasks: make([]*task, len(rows)), interrupt: interrupt}
@@ -214,19 +263,7 @@ func (r *inline) handle(ctx context.Context, t *thread, rows []*forms.Delivery) 
 		rest = rest[n:]
 	}
 	runtime.UnlockOSThread()
-	verdicts = r.sub.conclude(verdicts)
-	if !r.sub.handler.Table.FIFO {
-		r.settle(b, verdicts)
-		return
-	}
-	// The end of a group's head frees the row behind it, for the thread that polls. A head that keeps its
-	// place waits for the poll, or it would spin.
-	if slices.ContainsFunc(verdicts, func(v verdict) bool { return v.outcome != retried }) {
-		defer signal(r.sub.wake)
-	} else {
-		r.gate.rest(r.sub.pause())
-	}
-	r.settle(b, verdicts)
+	return b, r.sub.conclude(verdicts)
 }
 
 // together is how many of the next rows share a call.
@@ -251,15 +288,25 @@ func (r *inline) starts(ctx context.Context, t *thread) bool {
 }
 
 // settle ends a claim. No cancellation reaches it; it takes at most as long as an answer may.
-func (r *inline) settle(b *batch, verdicts []verdict) {
-	settlements := make([]*forms.Settlement, len(verdicts))
-	for i := range verdicts {
-		settlements[i] = &verdicts[i].settlement
-	}
+func (r *inline) settle(b *batch, verdicts []verdict, settlements []*forms.Settlement) {
 	b.settling.Store(true)
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
 	answers := r.form.Settle(ctx, settlements)
+	if r.sub.handler.Table.FIFO {
+		// The end of a group's head frees the row behind it, for the thread that polls. A head that keeps its
+		// place waits for the poll, or it would spin.
+		if slices.ContainsFunc(verdicts, func(v verdict) bool { return v.outcome != retried }) {
+			defer signal(r.sub.wake)
+		} else {
+			r.gate.rest(r.sub.pause())
+		}
+	}
+	r.settled(ctx, b, verdicts, answers)
+}
+
+// settled takes note of what became of a claim's rows.
+func (r *inline) settled(ctx context.Context, b *batch, verdicts []verdict, answers []forms.Answer) {
 	for i, a := range answers {
 		v := &verdicts[i]
 		switch a.State {
@@ -329,8 +376,17 @@ func (r *inline) inHand() []*batch {
 // they come to in the end changes nothing.
 func (r *inline) abandon() {
 	for _, b := range r.inHand() {
-		r.settle(b, unstarted(b.tasks))
+		verdicts := unstarted(b.tasks)
+		r.settle(b, verdicts, settlementsOf(verdicts))
 	}
+}
+
+func settlementsOf(verdicts []verdict) []*forms.Settlement {
+	settlements := make([]*forms.Settlement, len(verdicts))
+	for i := range verdicts {
+		settlements[i] = &verdicts[i].settlement
+	}
+	return settlements
 }
 
 // unstarted are the verdicts on rows that were not started.

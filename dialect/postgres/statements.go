@@ -468,7 +468,11 @@ func (Dialect) RowLockClaim(t *dialect.Table, s dialect.Selection) dialect.State
 	}
 	b.Add("SELECT ", strings.Join(columns, ", "), " FROM ", grammar.Table(t), " WHERE ")
 	grammar.Claimable(b, t, s)
-	b.Add(" ORDER BY ", grammar.Order(t), " LIMIT ", b.Bind(dialect.Limit), "::bigint FOR UPDATE SKIP LOCKED")
+	limit := "1"
+	if !s.One {
+		limit = b.Bind(dialect.Limit) + "::bigint"
+	}
+	b.Add(" ORDER BY ", grammar.Order(t), " LIMIT ", limit, " FOR UPDATE SKIP LOCKED")
 	return b.Statement(outputs...)
 }
 

@@ -13,44 +13,61 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 )
 
-// BeginWork implements [store.Worker]: one round trip. The level is always named, since a database or
-// a role may have another default.
+// BeginWork implements [store.Worker]: one round trip.
 func (h *heldSession) BeginWork(ctx context.Context, o store.TxOptions, first ...store.Step) (store.Work, error) {
-	level := o.Level
-	if level == "" {
-		level = dialect.ReadCommitted
-	}
 	w := &work{h.session}
-	before := []string{begin(level), "SET LOCAL idle_in_transaction_session_timeout = 0"}
-	if _, err := h.run(ctx, before, first, nil); err != nil {
+	var t trip
+	t.begin(o)
+	t.steps(first)
+	if err := t.send(ctx, h.conn); err != nil {
 		return nil, errors.Join(err, w.Rollback())
 	}
 	return w, nil
 }
 
-func begin(level dialect.Level) string { return "BEGIN ISOLATION LEVEL " + level.SQL() }
+// trip is what travels together. The server skips what comes after a failure.
+type trip struct {
+	batch pgx.Batch
+	// committed is the answer to a commit, empty where there was none.
+	committed string
+}
 
-// run sends the texts before, the steps and the texts after them together, reads all of the answers
-// and gives that to the last of the texts. The server skips what comes after a failure.
-func (c session) run(ctx context.Context, before []string, steps []store.Step, after []string) (last pgconn.CommandTag, err error) {
-	batch := &pgx.Batch{}
-	exec := func(texts []string) {
-		for _, sql := range texts {
-			batch.Queue(sql).Exec(func(tag pgconn.CommandTag) error {
-				last = tag
-				return nil
-			})
-		}
+// begin starts a transaction for a delivery. The level is always named, since a database or a role may have another
+// default.
+func (t *trip) begin(o store.TxOptions) {
+	level := o.Level
+	if level == "" {
+		level = dialect.ReadCommitted
 	}
-	exec(before)
+	t.text("BEGIN ISOLATION LEVEL " + level.SQL())
+	t.text("SET LOCAL idle_in_transaction_session_timeout = 0")
+}
+
+func (t *trip) text(sql string) { t.batch.Queue(sql) }
+
+func (t *trip) steps(steps []store.Step) {
 	for _, s := range steps {
-		query := batch.Queue(s.Statement.Text(1), arguments(s.Args)...)
+		query := t.batch.Queue(s.Statement.Text(1), arguments(s.Args)...)
 		if s.Row != nil {
 			query.Query(func(rows pgx.Rows) error { return each(rows, s.Row) })
 		}
 	}
-	exec(after)
-	return last, c.conn.SendBatch(ctx, batch).Close()
+}
+
+// commit ends a transaction. That of one in which a statement has failed rolls it back, and is no error to the server.
+func (t *trip) commit() {
+	t.batch.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
+		if t.committed = tag.String(); t.committed == "COMMIT" {
+			return nil
+		}
+		return &pgconn.PgError{Severity: "ERROR", Code: "25P02",
+			Message: "a statement of the transaction had failed, so that its commit rolled it back"}
+	})
+}
+
+// send sends everything and reads all of the answers.
+func (t *trip) send(ctx context.Context, conn *pgx.Conn) error {
+	return conn.SendBatch(ctx, &t.batch).Close()
 }
 
 // Ping implements [store.Worker].
@@ -58,11 +75,14 @@ func (h *heldSession) Ping(ctx context.Context) error { return h.conn.Ping(ctx) 
 
 // Pipeline implements [store.Pipeliner].
 func (s *Store) Pipeline(ctx context.Context, lockTimeout time.Duration, steps ...store.Step) error {
-	before := []string{begin(dialect.ReadCommitted), "SET LOCAL lock_timeout = " + strconv.FormatInt(lockTimeout.Milliseconds(), 10)}
 	return s.with(ctx, func(c session) error {
-		w := &work{c}
-		if err := w.commit(ctx, before, steps); err != nil {
-			return errors.Join(err, w.Rollback())
+		var t trip
+		t.text("BEGIN ISOLATION LEVEL " + dialect.ReadCommitted.SQL())
+		t.text("SET LOCAL lock_timeout = " + strconv.FormatInt(lockTimeout.Milliseconds(), 10))
+		t.steps(steps)
+		t.commit()
+		if err := t.send(ctx, c.conn); err != nil {
+			return errors.Join(err, (&work{c}).Rollback())
 		}
 		return nil
 	})
@@ -73,18 +93,21 @@ type work struct{ session }
 
 // CommitWith implements [store.Work]: one round trip.
 func (w *work) CommitWith(ctx context.Context, last ...store.Step) error {
-	return w.commit(ctx, nil, last)
+	var t trip
+	t.steps(last)
+	t.commit()
+	return t.send(ctx, w.conn)
 }
 
-// commit runs texts and steps and commits. The commit of a transaction in which a statement has failed rolls
-// it back, and is no error to the server.
-func (c session) commit(ctx context.Context, before []string, steps []store.Step) error {
-	tag, err := c.run(ctx, before, steps, []string{"COMMIT"})
-	if err == nil && tag.String() != "COMMIT" {
-		err = &pgconn.PgError{Severity: "ERROR", Code: "25P02",
-			Message: "a statement of the transaction had failed, so that its commit rolled it back"}
-	}
-	return err
+// Chain implements [store.Chainer].
+func (w *work) Chain(ctx context.Context, o store.TxOptions, last []store.Step, first ...store.Step) (committed bool, err error) {
+	var t trip
+	t.steps(last)
+	t.commit()
+	t.begin(o)
+	t.steps(first)
+	err = t.send(ctx, w.conn)
+	return t.committed == "COMMIT", err
 }
 
 // Commit implements [store.Tx].

@@ -37,6 +37,14 @@ type Work interface {
 	CommitWith(ctx context.Context, last ...Step) error
 }
 
+// Chainer is a [Work] whose database commits it and starts the next one in one round trip.
+type Chainer interface {
+	// Chain runs the last steps, commits, starts another transaction in the place of this one and runs the first steps in
+	// it. It says whether the commit is known to have taken effect, also where the next transaction then failed. After an
+	// error what is open has to be rolled back.
+	Chain(ctx context.Context, o TxOptions, last []Step, first ...Step) (committed bool, err error)
+}
+
 // Uncommitted is the error of a step that failed before its transaction's commit was on the way.
 type Uncommitted struct{ Err error }
 

@@ -28,6 +28,11 @@ SELECT `id`, `attempt`, `payload` FROM `jobs` WHERE 1 = 1 ORDER BY `id` LIMIT ? 
 -- binds: limit
 -- answers: id[0], attempt, payload
 
+-- claim of one
+SELECT `id`, `attempt`, `payload` FROM `jobs` WHERE 1 = 1 ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
+-- binds: limit
+-- answers: id[0], attempt, payload
+
 -- claim without rows
 SELECT `id`, `attempt`, `payload` FROM `jobs` WHERE 1 = 1 AND NOT (`id` = ?) ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: left out[0], limit

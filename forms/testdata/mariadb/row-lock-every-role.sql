@@ -41,6 +41,11 @@ SELECT `id`, `attempt`, `group`, `partition_key`, `headers`, `payload`, `priorit
 -- binds: group, now, limit
 -- answers: id[0], attempt, group, partition_key, headers, payload, priority, retry_after
 
+-- claim of one
+SELECT `id`, `attempt`, `group`, `partition_key`, `headers`, `payload`, `priority`, `retry_after` FROM `jobs` WHERE `group` = ? AND `processed_at` IS NULL AND `retry_after` <= ? ORDER BY `priority`, `retry_after`, `id` LIMIT ? FOR UPDATE SKIP LOCKED;
+-- binds: group, now, limit
+-- answers: id[0], attempt, group, partition_key, headers, payload, priority, retry_after
+
 -- claim without rows
 SELECT `id`, `attempt`, `group`, `partition_key`, `headers`, `payload`, `priority`, `retry_after` FROM `jobs` WHERE `group` = ? AND `processed_at` IS NULL AND `retry_after` <= ? AND NOT (`id` = ?) ORDER BY `priority`, `retry_after`, `id` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: group, now, left out[0], limit

@@ -26,6 +26,11 @@ SELECT `id`, `payload` FROM `jobs` WHERE 1 = 1 ORDER BY `id` LIMIT ? FOR UPDATE 
 -- binds: limit
 -- answers: id[0], payload
 
+-- claim of one
+SELECT `id`, `payload` FROM `jobs` WHERE 1 = 1 ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
+-- binds: limit
+-- answers: id[0], payload
+
 -- claim without rows
 SELECT `id`, `payload` FROM `jobs` WHERE 1 = 1 AND NOT (`id` = ?) ORDER BY `id` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: left out[0], limit

@@ -33,6 +33,11 @@ SELECT `tenant`, `order`, `select`, `group`, `payload` FROM `My "Jobs"` WHERE `g
 -- binds: group, limit
 -- answers: id[0], id[1], attempt, group, payload
 
+-- claim of one
+SELECT `tenant`, `order`, `select`, `group`, `payload` FROM `My "Jobs"` WHERE `group` = ? ORDER BY `tenant`, `order` LIMIT ? FOR UPDATE SKIP LOCKED;
+-- binds: group, limit
+-- answers: id[0], id[1], attempt, group, payload
+
 -- claim without rows
 SELECT `tenant`, `order`, `select`, `group`, `payload` FROM `My "Jobs"` WHERE `group` = ? AND NOT (`tenant` = ? AND `order` = ?) ORDER BY `tenant`, `order` LIMIT ? FOR UPDATE SKIP LOCKED;
 -- binds: group, left out[0], left out[1], limit

@@ -28,6 +28,10 @@ SELECT "id"::text AS __0, "attempt"::text AS __1, "payload" AS __2 FROM "jobs" W
 -- binds: limit
 -- answers: id[0], attempt, payload
 
+-- claim of one
+SELECT "id"::text AS __0, "attempt"::text AS __1, "payload" AS __2 FROM "jobs" WHERE 1 = 1 ORDER BY "id" LIMIT 1 FOR UPDATE SKIP LOCKED;
+-- answers: id[0], attempt, payload
+
 -- claim without rows
 SELECT "id"::text AS __0, "attempt"::text AS __1, "payload" AS __2 FROM "jobs" WHERE 1 = 1 AND NOT ("id" = $1) ORDER BY "id" LIMIT $2::bigint FOR UPDATE SKIP LOCKED;
 -- binds: left out[0], limit

@@ -33,6 +33,11 @@ SELECT "tenant"::text AS __0, "order"::text AS __1, "select"::text AS __2, "grou
 -- binds: group, limit
 -- answers: id[0], id[1], attempt, group, payload
 
+-- claim of one
+SELECT "tenant"::text AS __0, "order"::text AS __1, "select"::text AS __2, "group"::text AS __3, "payload" AS __4 FROM "My ""Jobs""" WHERE "group" = $1 ORDER BY "tenant", "order" LIMIT 1 FOR UPDATE SKIP LOCKED;
+-- binds: group
+-- answers: id[0], id[1], attempt, group, payload
+
 -- claim without rows
 SELECT "tenant"::text AS __0, "order"::text AS __1, "select"::text AS __2, "group"::text AS __3, "payload" AS __4 FROM "My ""Jobs""" WHERE "group" = $1 AND NOT ("tenant" = $2 AND "order" = $3) ORDER BY "tenant", "order" LIMIT $4::bigint FOR UPDATE SKIP LOCKED;
 -- binds: group, left out[0], left out[1], limit

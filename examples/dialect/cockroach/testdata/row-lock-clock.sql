@@ -31,6 +31,10 @@ SELECT "id"::text AS __0, "payload" AS __1, "retry_after"::text AS __2 FROM "job
 -- binds: limit
 -- answers: id[0], payload, retry_after
 
+-- claim of one
+SELECT "id"::text AS __0, "payload" AS __1, "retry_after"::text AS __2 FROM "jobs" WHERE "processed_at" IS NULL AND "retry_after" <= statement_timestamp() ORDER BY "retry_after", "id" LIMIT 1 FOR UPDATE SKIP LOCKED;
+-- answers: id[0], payload, retry_after
+
 -- claim without rows
 SELECT "id"::text AS __0, "payload" AS __1, "retry_after"::text AS __2 FROM "jobs" WHERE "processed_at" IS NULL AND "retry_after" <= statement_timestamp() AND NOT ("id" = $1) ORDER BY "retry_after", "id" LIMIT $2::bigint FOR UPDATE SKIP LOCKED;
 -- binds: left out[0], limit

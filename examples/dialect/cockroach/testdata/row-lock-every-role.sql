@@ -42,6 +42,11 @@ SELECT "id"::text AS __0, "attempt"::text AS __1, "group"::text AS __2, "partiti
 -- binds: group, now, limit
 -- answers: id[0], attempt, group, partition_key, headers, payload, priority, retry_after
 
+-- claim of one
+SELECT "id"::text AS __0, "attempt"::text AS __1, "group"::text AS __2, "partition_key"::text AS __3, "headers"::text AS __4, "payload" AS __5, "priority"::text AS __6, "retry_after"::text AS __7 FROM "jobs" WHERE "group" = $1 AND "processed_at" IS NULL AND "retry_after" <= $2 ORDER BY "priority", "retry_after", "id" LIMIT 1 FOR UPDATE SKIP LOCKED;
+-- binds: group, now
+-- answers: id[0], attempt, group, partition_key, headers, payload, priority, retry_after
+
 -- claim without rows
 SELECT "id"::text AS __0, "attempt"::text AS __1, "group"::text AS __2, "partition_key"::text AS __3, "headers"::text AS __4, "payload" AS __5, "priority"::text AS __6, "retry_after"::text AS __7 FROM "jobs" WHERE "group" = $1 AND "processed_at" IS NULL AND "retry_after" <= $2 AND NOT ("id" = $3) ORDER BY "priority", "retry_after", "id" LIMIT $4::bigint FOR UPDATE SKIP LOCKED;
 -- binds: group, now, left out[0], limit

@@ -38,6 +38,11 @@ SELECT "id"::text AS __0, "attempt"::text AS __1, "group"::text AS __2, "headers
 -- binds: group, now, limit
 -- answers: id[0], attempt, group, headers, payload, priority, retry_after
 
+-- claim of one
+SELECT "id"::text AS __0, "attempt"::text AS __1, "group"::text AS __2, "headers"::text AS __3, "payload" AS __4, "priority"::text AS __5, "retry_after"::text AS __6 FROM "queue"."jobs" WHERE "group" = $1 AND "retry_after" <= $2 ORDER BY "priority", "retry_after", "id" LIMIT 1 FOR UPDATE SKIP LOCKED;
+-- binds: group, now
+-- answers: id[0], attempt, group, headers, payload, priority, retry_after
+
 -- claim without rows
 SELECT "id"::text AS __0, "attempt"::text AS __1, "group"::text AS __2, "headers"::text AS __3, "payload" AS __4, "priority"::text AS __5, "retry_after"::text AS __6 FROM "queue"."jobs" WHERE "group" = $1 AND "retry_after" <= $2 AND NOT ("id" = $3) ORDER BY "priority", "retry_after", "id" LIMIT $4::bigint FOR UPDATE SKIP LOCKED;
 -- binds: group, now, left out[0], limit

@@ -27,6 +27,10 @@ SELECT "id"::text AS __0, "payload" AS __1 FROM "jobs" WHERE 1 = 1 ORDER BY "id"
 -- binds: limit
 -- answers: id[0], payload
 
+-- claim of one
+SELECT "id"::text AS __0, "payload" AS __1 FROM "jobs" WHERE 1 = 1 ORDER BY "id" LIMIT 1 FOR UPDATE SKIP LOCKED;
+-- answers: id[0], payload
+
 -- claim without rows
 SELECT "id"::text AS __0, "payload" AS __1 FROM "jobs" WHERE 1 = 1 AND NOT ("id" = $1) ORDER BY "id" LIMIT $2::bigint FOR UPDATE SKIP LOCKED;
 -- binds: left out[0], limit

@@ -38,6 +38,11 @@ SELECT "id"::text AS __0, "attempt"::text AS __1, "group"::text AS __2, "retry_a
 -- binds: group, now, limit
 -- answers: id[0], attempt, group, retry_after, column[0], column[1], column[2], column[3]
 
+-- claim of one
+SELECT "id"::text AS __0, "attempt"::text AS __1, "group"::text AS __2, "retry_after"::text AS __3, "id"::text AS __4, "group"::text AS __5, "retry_after"::text AS __6, "attempt"::text AS __7 FROM "jobs" WHERE "group" = $1 AND "retry_after" <= $2 ORDER BY "retry_after", "id" LIMIT 1 FOR UPDATE SKIP LOCKED;
+-- binds: group, now
+-- answers: id[0], attempt, group, retry_after, column[0], column[1], column[2], column[3]
+
 -- claim without rows
 SELECT "id"::text AS __0, "attempt"::text AS __1, "group"::text AS __2, "retry_after"::text AS __3, "id"::text AS __4, "group"::text AS __5, "retry_after"::text AS __6, "attempt"::text AS __7 FROM "jobs" WHERE "group" = $1 AND "retry_after" <= $2 AND NOT ("id" = $3) ORDER BY "retry_after", "id" LIMIT $4::bigint FOR UPDATE SKIP LOCKED;
 -- binds: group, now, left out[0], limit

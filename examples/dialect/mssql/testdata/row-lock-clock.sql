@@ -31,6 +31,11 @@ SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), [payload], CONVERT(nvarchar(34), 
 -- binds: limit
 -- answers: id[0], payload, retry_after
 
+-- claim of one
+SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), [payload], CONVERT(nvarchar(34), [retry_after], 121) FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [processed_at] IS NULL AND [retry_after] <= SYSUTCDATETIME() ORDER BY [retry_after], [id];
+-- binds: limit
+-- answers: id[0], payload, retry_after
+
 -- claim without rows
 SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), [payload], CONVERT(nvarchar(34), [retry_after], 121) FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [processed_at] IS NULL AND [retry_after] <= SYSUTCDATETIME() AND NOT ([id] = @p2) ORDER BY [retry_after], [id];
 -- binds: limit, left out[0]

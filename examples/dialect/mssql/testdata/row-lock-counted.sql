@@ -29,6 +29,11 @@ SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [attempt])
 -- binds: limit
 -- answers: id[0], attempt, payload
 
+-- claim of one
+SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [attempt]), [payload] FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE 1 = 1 ORDER BY [id];
+-- binds: limit
+-- answers: id[0], attempt, payload
+
 -- claim without rows
 SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [attempt]), [payload] FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE 1 = 1 AND NOT ([id] = @p2) ORDER BY [id];
 -- binds: limit, left out[0]

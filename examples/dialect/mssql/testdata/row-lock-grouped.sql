@@ -38,6 +38,11 @@ SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [attempt])
 -- binds: limit, group, now
 -- answers: id[0], attempt, group, headers, payload, priority, retry_after
 
+-- claim of one
+SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [attempt]), CONVERT(nvarchar(max), [group]), CONVERT(nvarchar(max), [headers]), [payload], CONVERT(nvarchar(max), [priority]), CONVERT(nvarchar(34), [retry_after], 121) FROM [queue].[jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] = @p2 AND [retry_after] <= @p3 ORDER BY [priority], [retry_after], [id];
+-- binds: limit, group, now
+-- answers: id[0], attempt, group, headers, payload, priority, retry_after
+
 -- claim without rows
 SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [attempt]), CONVERT(nvarchar(max), [group]), CONVERT(nvarchar(max), [headers]), [payload], CONVERT(nvarchar(max), [priority]), CONVERT(nvarchar(34), [retry_after], 121) FROM [queue].[jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] = @p2 AND [retry_after] <= @p3 AND NOT ([id] = @p4) ORDER BY [priority], [retry_after], [id];
 -- binds: limit, group, now, left out[0]

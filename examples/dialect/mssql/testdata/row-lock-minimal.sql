@@ -27,6 +27,11 @@ SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), [payload] FROM [jobs] WITH (UPDLO
 -- binds: limit
 -- answers: id[0], payload
 
+-- claim of one
+SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), [payload] FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE 1 = 1 ORDER BY [id];
+-- binds: limit
+-- answers: id[0], payload
+
 -- claim without rows
 SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), [payload] FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE 1 = 1 AND NOT ([id] = @p2) ORDER BY [id];
 -- binds: limit, left out[0]

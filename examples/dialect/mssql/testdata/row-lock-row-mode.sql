@@ -38,6 +38,11 @@ SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [attempt])
 -- binds: limit, group, now
 -- answers: id[0], attempt, group, retry_after, column[0], column[1], column[2], column[3]
 
+-- claim of one
+SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [attempt]), CONVERT(nvarchar(max), [group]), CONVERT(nvarchar(34), [retry_after], 121), CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [group]), CONVERT(nvarchar(34), [retry_after], 121), CONVERT(nvarchar(max), [attempt]) FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] = @p2 AND [retry_after] <= @p3 ORDER BY [retry_after], [id];
+-- binds: limit, group, now
+-- answers: id[0], attempt, group, retry_after, column[0], column[1], column[2], column[3]
+
 -- claim without rows
 SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [attempt]), CONVERT(nvarchar(max), [group]), CONVERT(nvarchar(34), [retry_after], 121), CONVERT(nvarchar(max), [id]), CONVERT(nvarchar(max), [group]), CONVERT(nvarchar(34), [retry_after], 121), CONVERT(nvarchar(max), [attempt]) FROM [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] = @p2 AND [retry_after] <= @p3 AND NOT ([id] = @p4) ORDER BY [retry_after], [id];
 -- binds: limit, group, now, left out[0]

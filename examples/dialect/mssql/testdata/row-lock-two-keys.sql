@@ -34,6 +34,11 @@ SELECT TOP (@p1) CONVERT(nvarchar(max), [tenant]), CONVERT(nvarchar(max), [order
 -- binds: limit, group
 -- answers: id[0], id[1], attempt, group, payload
 
+-- claim of one
+SELECT TOP (@p1) CONVERT(nvarchar(max), [tenant]), CONVERT(nvarchar(max), [order]), CONVERT(nvarchar(max), [select]), CONVERT(nvarchar(max), [group]), [payload] FROM [My "Jobs" [1]]] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] = @p2 ORDER BY [tenant], [order];
+-- binds: limit, group
+-- answers: id[0], id[1], attempt, group, payload
+
 -- claim without rows
 SELECT TOP (@p1) CONVERT(nvarchar(max), [tenant]), CONVERT(nvarchar(max), [order]), CONVERT(nvarchar(max), [select]), CONVERT(nvarchar(max), [group]), [payload] FROM [My "Jobs" [1]]] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) WHERE [group] = @p2 AND NOT ([tenant] = @p3 AND [order] = @p4) ORDER BY [tenant], [order];
 -- binds: limit, group, left out[0], left out[1]
