@@ -163,7 +163,9 @@ func ClaimsAcrossGroups(cfg *config.Config, t *config.Table) bool {
 }
 
 // Counts are those of a handler that is configured, without asking the database.
-func (s *Service) Counts(handler string) Counts { return s.current.Load().subscription(handler).counters.read() }
+func (s *Service) Counts(handler string) Counts {
+	return s.current.Load().subscription(handler).counters.read()
+}
 
 // Reports are what each handler has done and what waits for it.
 func (s *Service) Reports(ctx context.Context) ([]Report, error) {

@@ -43,7 +43,7 @@ type Options struct {
 	// Keys is how many keys of the advisory form the rows share; 0 is a key for each.
 	Keys   int
 	Rounds int
-	// Limit ends a drain that is not through its rows.
+	// Limit ends a drain that is not through its rows; so long are rows written for their latency.
 	Limit time.Duration
 	// Latency has the host run at half of what it reached, and takes the time of each row.
 	Latency bool
@@ -134,42 +134,50 @@ func (b *bench) measure(ctx context.Context) error {
 		total += len(b.contestants(f)) * len(b.Workers) * b.Rounds
 	}
 	for _, f := range b.Forms {
-		t, err := b.newQueue(ctx, f)
-		if err != nil {
-			return err
-		}
-		err = func() (err error) {
-			defer func() { err = errors.Join(err, t.drop()) }()
-			for _, workers := range b.Workers {
-				list := b.contestants(f)
-				r := newResults(f, workers, list)
-				for round := range b.Rounds {
-					// Whoever goes first meets the caches that the last one left.
-					for i := range list {
-						c := (i + round) % len(list)
-						b.Progress(done, total, fmt.Sprintf("%s, %d workers: %s", f, workers, list[c].name))
-						d, err := b.once(ctx, t, list[c], workers)
-						if err != nil {
-							return fmt.Errorf("%s, %s, %d workers: %w", f, list[c].name, workers, err)
-						}
-						r.add(c, d)
-						done++
-					}
-				}
-				b.report.add(r)
-				if b.Latency {
-					if err := b.latency(ctx, t, r); err != nil {
-						return fmt.Errorf("%s, latency, %d workers: %w", f, workers, err)
-					}
-				}
-			}
-			return nil
-		}()
-		if err != nil {
+		if err := b.measureForm(ctx, f, &done, total); err != nil {
 			return err
 		}
 	}
 	b.Progress(total, total, "")
+	return nil
+}
+
+func (b *bench) measureForm(ctx context.Context, f Form, done *int, total int) (err error) {
+	t, err := b.newQueue(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.drop()) }()
+	list := b.contestants(f)
+	for _, workers := range b.Workers {
+		r := newResults(f, workers, list)
+		for round := range b.Rounds {
+			for i := range list {
+				c := (i + round) % len(list) // whoever comes first meets what the last one left in the caches
+				b.Progress(*done, total, fmt.Sprintf("%s, %d workers: %s", f, workers, list[c].name))
+				d, err := b.once(ctx, t, list[c], workers)
+				if ctx.Err() != nil {
+					return ctx.Err() // what was cut off says nothing
+				}
+				if err != nil {
+					return fmt.Errorf("%s, %s, %d workers: %w", f, list[c].name, workers, err)
+				}
+				r.add(c, d)
+				*done++
+			}
+		}
+		b.report.add(r)
+		if !b.Latency {
+			continue
+		}
+		err := b.latency(ctx, t, r)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("%s, latency, %d workers: %w", f, workers, err)
+		}
+	}
 	return nil
 }
 
@@ -179,9 +187,6 @@ func (b *bench) once(ctx context.Context, t *queue, c contestant, workers int) (
 		return drained{}, err
 	}
 	d, err := c.drain(ctx, t, workers)
-	if err == nil {
-		err = ctx.Err() // what was cut off says nothing
-	}
 	if err == nil && d.rows == 0 {
 		err = fmt.Errorf("no row was settled in %v", b.Limit)
 	}

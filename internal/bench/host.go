@@ -10,7 +10,7 @@ import (
 )
 
 // look is how often the host's counters are read.
-const look = 500 * time.Microsecond
+const look = time.Millisecond
 
 // serve runs the host on the table until work returns.
 func (t *queue) serve(ctx context.Context, workers, claim int, log slog.Handler, work func(context.Context, *host.Service) error) (err error) {

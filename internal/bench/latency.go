@@ -14,12 +14,8 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/host"
 )
 
-const (
-	// writeEvery is how often rows are written: many share a commit, as they would have to at such rates.
-	writeEvery = 10 * time.Millisecond
-	// latencyFor is how long they are.
-	latencyFor = 3 * time.Second
-)
+// writeEvery is how often rows are written: many share a commit, as they would have to at such rates.
+const writeEvery = 10 * time.Millisecond
 
 // latency writes rows at half of what the host reached, and takes the time of each from the commit of its insert to its
 // settlement.
@@ -39,7 +35,7 @@ func (b *bench) latency(ctx context.Context, t *queue, r *results) error {
 		if written, err = t.write(ctx, s, rate); err != nil {
 			return err
 		}
-		return settlements.await(ctx, len(written)+1)
+		return settlements.await(ctx, len(written)+1, t.Limit)
 	})
 	if err != nil {
 		return err
@@ -49,7 +45,7 @@ func (b *bench) latency(ctx context.Context, t *queue, r *results) error {
 		return errors.New("no settlement was logged")
 	}
 	b.report.Latencies = append(b.report.Latencies, Latency{
-		Form: t.form, Workers: r.workers, Rate: float64(len(written)) / latencyFor.Seconds(), Rows: len(times),
+		Form: t.form, Workers: r.workers, Rate: float64(len(written)) / t.Limit.Seconds(), Rows: len(times),
 		P50: percentile(times, 0.5), P95: percentile(times, 0.95), P99: percentile(times, 0.99), Max: percentile(times, 1),
 	})
 	return nil
@@ -77,7 +73,7 @@ func (t *queue) write(ctx context.Context, s *host.Service, rate float64) (writt
 	began := time.Now()
 	for {
 		elapsed := time.Since(began)
-		if elapsed >= latencyFor {
+		if elapsed >= t.Limit {
 			return written, nil
 		}
 		var batch []forms.Message
@@ -132,9 +128,10 @@ func (s *settlements) WithAttrs([]slog.Attr) slog.Handler { return s }
 // WithGroup implements [slog.Handler].
 func (s *settlements) WithGroup(string) slog.Handler { return s }
 
-// await waits for so many settlements, at most as long as rows were written.
-func (s *settlements) await(ctx context.Context, n int) error {
-	for limit := time.Now().Add(latencyFor); ; {
+// await waits for so many settlements, but not for ever.
+func (s *settlements) await(ctx context.Context, n int, written time.Duration) error {
+	patience := 3*written + time.Second
+	for limit := time.Now().Add(patience); ; {
 		s.mu.Lock()
 		missing := n - len(s.at)
 		s.mu.Unlock()
@@ -142,7 +139,7 @@ func (s *settlements) await(ctx context.Context, n int) error {
 		case missing == 0:
 			return nil
 		case time.Now().After(limit):
-			return fmt.Errorf("%d rows of %d are not settled %v after the last was written", missing, n, latencyFor)
+			return fmt.Errorf("%d rows of %d are not settled %v after the last was written", missing, n, patience)
 		}
 		select {
 		case <-ctx.Done():

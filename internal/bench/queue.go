@@ -108,6 +108,9 @@ func (b *bench) key(n int) string {
 // handler puts the module where the host finds it.
 func (b *bench) handler() error {
 	if b.Module != "" {
+		if _, err := os.Stat(b.Module); err != nil {
+			return fmt.Errorf("read the handler: %w", err)
+		}
 		return nil
 	}
 	b.Module = filepath.Join(b.dir, "handler.wasm")

@@ -57,7 +57,7 @@ BENCH_PAYLOAD, BENCH_WORKERS and BENCH_SECONDS and prints {"rows": n, "seconds":
 	flags.IntVar(&o.Payload, "payload", 100, "bytes of a payload")
 	flags.IntVar(&o.Keys, "keys", 0, "keys that the rows share in the advisory form; default: one each")
 	flags.IntVar(&o.Rounds, "rounds", 5, "how often each takes its turn")
-	flags.DurationVar(&o.Limit, "limit", 2*time.Second, "when a drain ends that is not through its rows")
+	flags.DurationVar(&o.Limit, "limit", 2*time.Second, "when a drain ends that is not through its rows, and how long --latency takes")
 	flags.BoolVar(&o.Latency, "latency", false, "also take each row's time, with the host at half of what it reached")
 	flags.StringVar(&o.Module, "module", "", "the handler; default: one in C that parses the payload")
 	flags.StringArrayVar(&f.beside, "beside", nil, "another program that takes turns, as NAME=COMMAND; may be repeated")
@@ -112,7 +112,7 @@ func (p *program) runBench(ctx context.Context, o bench.Options) error {
 		err = ended
 	}
 	if stop.Err() != nil {
-		return fmt.Errorf("interrupted: %w", stop.Err())
+		return fmt.Errorf("interrupted: %w", err)
 	}
 	if err != nil {
 		return err
