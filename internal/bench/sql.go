@@ -41,7 +41,7 @@ func insert(ctx context.Context, db *sql.DB, t *queue) error {
 // list repeats what stands in a list.
 func list(of string, n int) string { return strings.TrimSuffix(strings.Repeat(of+",", n), ",") }
 
-// queryer is a connection, a transaction or a prepared statement's closure over database/sql.
+// queryer is a connection or a transaction.
 type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
