@@ -1,4 +1,4 @@
-.PHONY: build check test test-versions matrix bench-meter languages
+.PHONY: build check test test-versions matrix bench bench-meter languages
 
 # The program itself, as bin/inbox-wasm.
 build:
@@ -19,6 +19,10 @@ test-versions:
 # docs/matrix.md, from the results of the tests; MySQL's are those of test-versions, where it has run.
 matrix:
 	scripts/matrix.sh
+
+# The host beside hand-written loops and River: the first tables of docs/benchmarks.md, in a quarter of an hour.
+bench:
+	scripts/bench.sh
 
 # What metering guests costs, beside guests as they are: the table of docs/benchmarks.md.
 bench-meter:

@@ -162,6 +162,11 @@ func ClaimsAcrossGroups(cfg *config.Config, t *config.Table) bool {
 	return slices.ContainsFunc(cfg.Handlers, func(h *config.Handler) bool { return h.Table == t && h.Group == config.EveryGroup })
 }
 
+// Counts are those of a handler that is configured, without asking the database.
+func (s *Service) Counts(handler string) Counts {
+	return s.current.Load().subscription(handler).counters.read()
+}
+
 // Reports are what each handler has done and what waits for it.
 func (s *Service) Reports(ctx context.Context) ([]Report, error) {
 	subscriptions := s.subscriptions()

@@ -18,6 +18,7 @@ fi
 echo "== go vet"
 go vet ./...
 GOOS=wasip1 GOARCH=wasm go vet "${guests[@]}"
+go -C bench/river vet ./...
 
 echo "== staticcheck"
 # Built first, because `go tool` would build it for wasm too.

@@ -51,10 +51,12 @@ func NewMariaDB(ctx context.Context) (*Server, error) {
 	data, socket := filepath.Join(dir, "data"), filepath.Join(dir, "socket")
 	command := func(program string, args ...string) *exec.Cmd {
 		// --no-defaults has to come first, or the machine's own settings are read.
-		args = append([]string{"--no-defaults", "--datadir=" + data, "--skip-name-resolve",
-			"--innodb-log-file-size=16M",
+		first := []string{"--no-defaults", "--datadir=" + data, "--skip-name-resolve"}
+		if !durable() {
 			// A commit outlives the server, and need not outlive the machine.
-			"--innodb-flush-log-at-trx-commit=2"}, args...)
+			first = append(first, "--innodb-log-file-size=16M", "--innodb-flush-log-at-trx-commit=2")
+		}
+		args = append(first, args...)
 		if os.Geteuid() == 0 {
 			args = append(args, "--user=root") // it refuses to be root unless it is told to
 		}

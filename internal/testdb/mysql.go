@@ -34,8 +34,10 @@ func newMySQL(ctx context.Context, root string) (*Server, error) {
 			"--lc-messages-dir=" + filepath.Join(usr, "share", "mysql"),
 			"--character-sets-dir=" + filepath.Join(usr, "share", "mysql", "charsets"),
 			"--plugin-dir=" + filepath.Join(usr, "lib", "mysql", "plugin"),
-			"--secure-file-priv=NULL", "--mysqlx=OFF", "--innodb-redo-log-capacity=16M", "--skip-log-bin",
-			"--innodb-flush-log-at-trx-commit=2"}, args...)
+			"--secure-file-priv=NULL", "--mysqlx=OFF"}, args...)
+		if !durable() {
+			args = append(args, "--innodb-redo-log-capacity=16M", "--skip-log-bin", "--innodb-flush-log-at-trx-commit=2")
+		}
 		if os.Geteuid() == 0 {
 			args = append(args, "--user=root") // it refuses to be root unless it is told to
 		}

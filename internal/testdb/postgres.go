@@ -55,7 +55,7 @@ func NewPostgres(ctx context.Context) (*Server, error) {
 		return cmd
 	}
 
-	// Nothing here survives the machine, so nothing is synced to its disk.
+	// Nothing here survives the machine, so what is made here is not synced to its disk.
 	initdb := command(filepath.Join(filepath.Dir(postgres), "initdb"), "-D", data, "-U", "postgres",
 		"-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 	if err := run(ctx, initdb, filepath.Join(dir, "initdb.log")); err != nil {
@@ -69,8 +69,11 @@ func NewPostgres(ctx context.Context) (*Server, error) {
 			return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port)
 		},
 		command: func(port int) *exec.Cmd {
-			return command(postgres, "-D", data, "-k", dir, "-p", strconv.Itoa(port), "-h", "127.0.0.1",
-				"-c", "fsync=off", "-c", "max_connections=200")
+			args := []string{"-D", data, "-k", dir, "-p", strconv.Itoa(port), "-h", "127.0.0.1", "-c", "max_connections=200"}
+			if !durable() {
+				args = append(args, "-c", "fsync=off")
+			}
+			return command(postgres, args...)
 		},
 		// The socket in our own directory proves that it is our server that answers,
 		// and not another that took the port.

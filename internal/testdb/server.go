@@ -18,6 +18,12 @@ import (
 // startLimit bounds the start of a server; a recovery after a kill is part of it.
 const startLimit = time.Minute
 
+// DurableVariable has the servers keep their own defaults for what a commit outlives and how large their logs are, for
+// measurements. Without it they are made for tests, which outlive no machine.
+const DurableVariable = "INBOX_TEST_DURABLE"
+
+func durable() bool { return os.Getenv(DurableVariable) != "" }
+
 // Server is a private database server: its data lie in a temporary directory, it
 // listens on a free port of the loopback, and it ends with this process.
 type Server struct {

@@ -5,7 +5,8 @@
 // It starts one Postgres and one MariaDB with their data in temporary directories,
 // tells the command their addresses in INBOX_TEST_POSTGRES and INBOX_TEST_MARIADB,
 // stops both when the command ends, and exits with the command's code (which
-// `go run` turns into 1). Nothing that it started outlives it.
+// `go run` turns into 1). Nothing that it started outlives it. With -durable the servers
+// keep what they commit as they do by default, which is slower than tests need.
 package main
 
 import (
@@ -41,9 +42,13 @@ var servers = []struct {
 
 func main() {
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: go run ./internal/testserver -- COMMAND ARGS...")
+		fmt.Fprintln(os.Stderr, "usage: go run ./internal/testserver [-durable] -- COMMAND ARGS...")
 	}
+	durable := flag.Bool("durable", false, "let commits outlive the machine, for measurements")
 	flag.Parse()
+	if *durable {
+		os.Setenv(testdb.DurableVariable, "1")
+	}
 	if flag.NArg() == 0 {
 		flag.Usage()
 		os.Exit(2)
