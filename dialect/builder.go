@@ -280,13 +280,13 @@ func (g *Grammar) leftOut(b *Builder, t *Table, n int) string {
 func (g *Grammar) past(b *Builder, t *Table, r Role) string {
 	column := g.Role(t, "", r)
 	if !t.Column(r).Nullable {
-		return column + " <= " + g.now(b, t)
+		return column + " <= " + g.Instant(b, t)
 	}
-	return "(" + column + " IS NULL OR " + column + " <= " + g.now(b, t) + ")"
+	return "(" + column + " IS NULL OR " + column + " <= " + g.Instant(b, t) + ")"
 }
 
-// now is the instant of a claim or a settlement, by the table's clock.
-func (g *Grammar) now(b *Builder, t *Table) string {
+// Instant is the instant of a claim or a settlement, by the table's clock.
+func (g *Grammar) Instant(b *Builder, t *Table) string {
 	if t.DatabaseClock {
 		return g.Clock
 	}

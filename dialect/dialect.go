@@ -79,9 +79,9 @@ type Selection struct {
 	// BelowCap leaves out the rows on their last attempt: a claim that runs ahead of the free
 	// threads must not spend it.
 	BelowCap bool
-	// One says that the claim takes one row: a database that would plan a bound limit anew for each claim is told so in
-	// the statement.
-	One bool
+	// Take is how many rows the claim takes, for a database that would plan a bound limit anew for each claim; 0 binds
+	// Limit.
+	Take int
 	// Marked leaves out what comes before a row in the claim order, and, where retry_after may be NULL, all that have
 	// one. It asks for a table that is [Table.Markable].
 	Marked bool

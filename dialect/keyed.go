@@ -35,11 +35,17 @@ func (g *Grammar) KeyIs(b *Builder, t *Table) string {
 	return strings.Join(terms, " AND ")
 }
 
+// FinisherOfMany is a dialect that finishes the rows of an array with one statement, where their locks are held.
+type FinisherOfMany interface {
+	// FinishMany is Finish for the rows that [IDs] names.
+	FinishMany(t *Table) Statement
+}
+
 // Finish implements [Keyed].
 func (g *Grammar) Finish(t *Table) Statement {
 	b := g.Builder()
 	if t.Has(ProcessedAt) {
-		b.Add("UPDATE ", g.Table(t), " SET ", g.Role(t, "", ProcessedAt), " = ", g.now(b, t))
+		b.Add("UPDATE ", g.Table(t), " SET ", g.Role(t, "", ProcessedAt), " = ", g.Instant(b, t))
 	} else {
 		b.Add("DELETE FROM ", g.Table(t))
 	}
@@ -102,7 +108,7 @@ func (g *Grammar) buried(b *Builder, t *Table) []string {
 	}
 	set = append(set, group+" = "+b.Bind(Target))
 	if t.Has(RetryAfter) {
-		set = append(set, g.Role(t, "", RetryAfter)+" = "+g.now(b, t))
+		set = append(set, g.Role(t, "", RetryAfter)+" = "+g.Instant(b, t))
 	}
 	return append(set, g.kept(b, t)...)
 }

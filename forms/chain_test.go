@@ -118,3 +118,29 @@ func TestClaimThatFailsBehindACommit(t *testing.T) {
 		equal(t, "the next", payloads(release(t, r, claim(t, r, 1))), "2")
 	})
 }
+
+// The rows of a claim that are finished are so by one statement, whatever becomes of the others.
+func TestClaimOfManyEndsAsItIsTold(t *testing.T) {
+	eachRowLock(t, func(t *testing.T, s store.Store) {
+		table := create(t, s, rowLocked())
+		r := rowLock(t, s, table)
+		fill(t, s, table, 100)
+		rows := claim(t, r, 70) // more than what a claim has a statement of its own for
+		var list []*forms.Settlement
+		for i, d := range rows {
+			switch i % 4 {
+			case 0:
+				list = append(list, &forms.Settlement{Delivery: d, Change: forms.MoveToGroup})
+			case 1:
+				list = append(list, unstarted(d))
+			default:
+				list = append(list, finish(d))
+			}
+		}
+		settle(t, r, forms.Done, list...)
+		equal(t, "left", count(t, s, table), "66") // 18 dead, 18 that went back, and 30 that were not claimed
+		first := claim(t, r, 2)
+		equal(t, "what is claimed next", payloads(first), "2 6")
+		giveBack(t, r, first)
+	})
+}

@@ -24,6 +24,8 @@ type RowLock struct {
 	dialect dialect.RowLock
 	rules   *guestRules // set where deliveries carry what their guests write
 	change  [changeCount][]dialect.Statement
+	// finishMany is nil where the database finishes one row at a time.
+	finishMany *dialect.Statement
 
 	mu     sync.Mutex
 	claims map[rowLockClaim]*dialect.Statement
@@ -75,6 +77,10 @@ func NewRowLock(s store.Store, o Options) (*RowLock, error) {
 	t := o.Table
 	r.change[Finish] = some(d.Finish(t))
 	r.change[Return] = some(d.Return(t))
+	if many, ok := d.(dialect.FinisherOfMany); ok {
+		s := many.FinishMany(t)
+		r.finishMany = &s
+	}
 	if o.DeadGroup != "" {
 		r.change[MoveToGroup] = some(d.MoveToGroup(t))
 	}
@@ -116,7 +122,7 @@ func some(s dialect.Statement) []dialect.Statement {
 
 // Statements implements [Form].
 func (r *RowLock) Statements() []Named {
-	named := []Named{{"claim", *r.claim(rowLockClaim{})}, {"claim of one", *r.claim(rowLockClaim{one: true})}, {"claim without rows", *r.claim(rowLockClaim{leftOut: 1})}}
+	named := []Named{{"claim", *r.claim(rowLockClaim{})}, {"claim of one", *r.claim(rowLockClaim{take: 1})}, {"claim without rows", *r.claim(rowLockClaim{leftOut: 1})}}
 	if r.fifo != nil {
 		named = append(r.fifo.statements(), Named{"claim head", r.head})
 	}
@@ -125,14 +131,20 @@ func (r *RowLock) Statements() []Named {
 			named = append(named, Named{name, s})
 		}
 	}
+	if r.finishMany != nil {
+		named = append(named, Named{"finish many", *r.finishMany})
+	}
 	return named
 }
 
 // rowLockClaim is a claim by what its statement goes by.
 type rowLockClaim struct {
 	leftOut int // how many rows it leaves out
-	one     bool
+	take    int // how many rows it takes, 0 where that is bound
 }
+
+// maxTake is the most that a claim takes by a statement of its own.
+const maxTake = 64
 
 // claim is the statement of a claim.
 func (r *RowLock) claim(c rowLockClaim) *dialect.Statement {
@@ -141,7 +153,7 @@ func (r *RowLock) claim(c rowLockClaim) *dialect.Statement {
 	s, ok := r.claims[c]
 	if !ok {
 		selection := r.options.selection()
-		selection.LeftOut, selection.One = c.leftOut, c.one
+		selection.LeftOut, selection.Take = c.leftOut, c.take
 		built := r.dialect.RowLockClaim(r.table, selection)
 		s = &built
 		r.claims[c] = s

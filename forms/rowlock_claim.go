@@ -70,7 +70,11 @@ type look struct {
 func (r *RowLock) look(limit int) *look {
 	now := r.options.Now()
 	b := &bind{source: &r.source, now: now, limit: limit, leftOut: r.leftOut.list(now)}
-	statement := r.claim(rowLockClaim{leftOut: leftOutLength(len(b.leftOut)), one: limit == 1})
+	c := rowLockClaim{leftOut: leftOutLength(len(b.leftOut))}
+	if limit <= maxTake {
+		c.take = limit
+	}
+	statement := r.claim(c)
 	batch := &claimed{source: &r.source}
 	return &look{store.Step{Statement: statement, Args: b.arguments(statement, 0), Row: batch.read(statement, false)}, batch}
 }

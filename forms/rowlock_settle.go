@@ -121,13 +121,18 @@ func (r *RowLock) chain(ctx context.Context, h *hold, rows []*Settlement, limit 
 	return Answer{}, after.holds(look.batch), nil
 }
 
-// steps are the statements of the settlements, in order. A row whose last settlement was refused is
+// steps are the statements of the settlements. A row whose last settlement was refused is
 // given a reason that every character set holds, in case it was the reason.
 func (r *RowLock) steps(now time.Time, rows []*Settlement) []store.Step {
 	var steps []store.Step
+	var finished []*Settlement
 	for _, row := range rows {
 		if r.leftOut.take(row.Delivery.ID) {
 			row, _ = row.plain()
+		}
+		if row.Change == Finish && r.finishMany != nil && len(rows) > 1 {
+			finished = append(finished, row)
+			continue
 		}
 		if row.Change == Return && !r.changes(row) {
 			continue
@@ -137,6 +142,10 @@ func (r *RowLock) steps(now time.Time, rows []*Settlement) []store.Step {
 			s := &r.change[row.Change][i]
 			steps = append(steps, store.Step{Statement: s, Args: b.arguments(s, 0)})
 		}
+	}
+	if len(finished) > 0 {
+		b := &bind{source: &r.source, now: now, rows: finished}
+		steps = append(steps, store.Step{Statement: r.finishMany, Args: b.arguments(r.finishMany, 0)})
 	}
 	return steps
 }

@@ -468,12 +468,32 @@ func (Dialect) RowLockClaim(t *dialect.Table, s dialect.Selection) dialect.State
 	}
 	b.Add("SELECT ", strings.Join(columns, ", "), " FROM ", grammar.Table(t), " WHERE ")
 	grammar.Claimable(b, t, s)
-	limit := "1"
-	if !s.One {
+	limit := strconv.Itoa(s.Take)
+	if s.Take == 0 {
 		limit = b.Bind(dialect.Limit) + "::bigint"
 	}
 	b.Add(" ORDER BY ", grammar.Order(t), " LIMIT ", limit, " FOR UPDATE SKIP LOCKED")
 	return b.Statement(outputs...)
+}
+
+// FinishMany implements [dialect.FinisherOfMany].
+func (Dialect) FinishMany(t *dialect.Table) dialect.Statement {
+	b := grammar.Builder()
+	target := grammar.Table(t)
+	if t.Has(dialect.ProcessedAt) {
+		b.Add("UPDATE ", target, " AS q SET ", quote(t.Roles[dialect.ProcessedAt]), " = ", grammar.Instant(b, t), " FROM ")
+	} else {
+		b.Add("DELETE FROM ", target, " AS q USING ")
+	}
+	var arrays, names, match []string
+	for i, c := range t.IDColumns() {
+		key := "k" + strconv.Itoa(i)
+		arrays = append(arrays, b.BindPart(dialect.IDs, i)+"::"+c.Type+"[]")
+		names = append(names, key)
+		match = append(match, "q."+quote(c.Name)+" = __held."+key)
+	}
+	b.Add("unnest(", strings.Join(arrays, ", "), ") AS __held(", strings.Join(names, ", "), ") WHERE ", strings.Join(match, " AND "))
+	return b.Statement()
 }
 
 var _ dialect.Reader = Dialect{}

@@ -52,3 +52,7 @@ INSERT INTO "dead_letters" ("id", "attempt", "payload", "error") SELECT "id", CO
 -- move to table
 DELETE FROM "jobs" WHERE "id" = $1;
 -- binds: id[0]
+
+-- finish many
+DELETE FROM "jobs" AS q USING unnest($1::bigint[]) AS __held(k0) WHERE q."id" = __held.k0;
+-- binds: ids[0]

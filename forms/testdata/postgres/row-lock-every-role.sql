@@ -71,6 +71,10 @@ INSERT INTO "dead_letters" ("id", "group", "priority", "partition_key", "retry_a
 DELETE FROM "jobs" WHERE "id" = $1;
 -- binds: id[0]
 
+-- finish many
+UPDATE "jobs" AS q SET "processed_at" = $1 FROM unnest($2::bigint[]) AS __held(k0) WHERE q."id" = __held.k0;
+-- binds: now, ids[0]
+
 -- claim of all groups
 SELECT "id"::text AS __0, "attempt"::text AS __1, "group"::text AS __2, "partition_key"::text AS __3, "headers"::text AS __4, "payload" AS __5, "priority"::text AS __6, "retry_after"::text AS __7 FROM "jobs" WHERE "group" NOT IN ($1, $2) AND "processed_at" IS NULL AND "retry_after" <= $3 ORDER BY "priority", "retry_after", "id" LIMIT $4::bigint FOR UPDATE SKIP LOCKED;
 -- binds: except[0], except[1], now, limit

@@ -63,6 +63,10 @@ INSERT INTO "dead_letters" ("id", "group", "retry_after", "payload") SELECT "id"
 DELETE FROM "jobs" WHERE "id" = $1;
 -- binds: id[0]
 
+-- finish many
+DELETE FROM "jobs" AS q USING unnest($1::bigint[]) AS __held(k0) WHERE q."id" = __held.k0;
+-- binds: ids[0]
+
 -- groups of all groups
 WITH RECURSIVE __groups(__group, __n) AS (SELECT (SELECT "group" FROM "jobs" ORDER BY "group" LIMIT 1), 1 UNION ALL SELECT (SELECT "group" FROM "jobs" WHERE "group" > __groups.__group ORDER BY "group" LIMIT 1), __n + 1 FROM __groups WHERE __group IS NOT NULL AND __n < $1) SELECT __group::text, CASE WHEN EXISTS (SELECT 1 FROM "jobs" WHERE "id" = (SELECT "id" FROM "jobs" WHERE "group" = __groups.__group ORDER BY "retry_after", "id" LIMIT 1) AND "retry_after" <= $2) THEN '1' ELSE '0' END FROM __groups WHERE __group IS NOT NULL AND __group NOT IN ($3, $4) ORDER BY __n;
 -- binds: page, now, except[0], except[1]

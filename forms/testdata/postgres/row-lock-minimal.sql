@@ -46,3 +46,7 @@ INSERT INTO "dead_letters" ("id", "payload") SELECT "id", "payload" FROM "jobs" 
 -- move to table
 DELETE FROM "jobs" WHERE "id" = $1;
 -- binds: id[0]
+
+-- finish many
+DELETE FROM "jobs" AS q USING unnest($1::bigint[]) AS __held(k0) WHERE q."id" = __held.k0;
+-- binds: ids[0]

@@ -63,6 +63,10 @@ INSERT INTO "dead_letters" ("tenant", "order", "group", "select", "payload") SEL
 DELETE FROM "My ""Jobs""" WHERE "tenant" = $1 AND "order" = $2;
 -- binds: id[0], id[1]
 
+-- finish many
+DELETE FROM "My ""Jobs""" AS q USING unnest($1::bigint[], $2::bigint[]) AS __held(k0, k1) WHERE q."tenant" = __held.k0 AND q."order" = __held.k1;
+-- binds: ids[0], ids[1]
+
 -- claim of all groups
 SELECT "tenant"::text AS __0, "order"::text AS __1, "select"::text AS __2, "group"::text AS __3, "payload" AS __4 FROM "My ""Jobs""" WHERE "group" NOT IN ($1, $2) ORDER BY "tenant", "order" LIMIT $3::bigint FOR UPDATE SKIP LOCKED;
 -- binds: except[0], except[1], limit
