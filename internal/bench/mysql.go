@@ -94,10 +94,10 @@ func (m *mySQL) counted(ctx context.Context) (c counts, err error) {
 		return c, err
 	}
 	defer rows.Close()
-	var transactions, sessions int64
+	var transactions, sessions float64
 	for rows.Next() {
 		var name string
-		var n int64
+		var n float64
 		if err := rows.Scan(&name, &n); err != nil {
 			return c, err
 		}

@@ -79,7 +79,7 @@ func (p *postgres) counted(ctx context.Context) (c counts, err error) {
 			break
 		}
 	}
-	err = p.admin.QueryRow(ctx, "SELECT xact_commit + xact_rollback, (to_jsonb(s) ->> 'sessions')::bigint FROM pg_stat_database s WHERE datname = current_database()").
+	err = p.admin.QueryRow(ctx, "SELECT (xact_commit + xact_rollback)::float8, (to_jsonb(s) ->> 'sessions')::float8 FROM pg_stat_database s WHERE datname = current_database()").
 		Scan(&c.transactions, &c.sessions)
 	return c, err
 }

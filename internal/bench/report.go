@@ -93,11 +93,11 @@ func (report *Report) add(r *results) {
 			}
 			result.Ratio = new(spread(host))
 		}
-		share := func(of func(drained) *float64) *float64 {
+		median := func(of func(drained) *float64) *float64 {
 			var list []float64
 			for _, d := range r.rounds[i] {
-				if v := of(d); v != nil && !d.outside {
-					list = append(list, *v/float64(d.rows))
+				if v := of(d); v != nil {
+					list = append(list, *v)
 				}
 			}
 			if len(list) == 0 {
@@ -105,26 +105,23 @@ func (report *Report) add(r *results) {
 			}
 			return new(spread(list).Median)
 		}
-		result.CPU = share(func(d drained) *float64 { return &d.cpu })
+		share := func(of func(drained) *float64) *float64 {
+			return median(func(d drained) *float64 {
+				v := of(d)
+				if v == nil {
+					return nil
+				}
+				return new(*v / float64(d.rows))
+			})
+		}
+		result.CPU = share(func(d drained) *float64 { return d.cpu })
 		result.DatabaseCPU = share(func(d drained) *float64 { return d.databaseCPU })
-		result.Transactions = share(func(d drained) *float64 { return number(d.transactions) })
-		result.Connections = share(func(d drained) *float64 { return number(d.sessions) })
-		result.Sessions = share(func(d drained) *float64 {
-			if d.sessions == nil {
-				return nil
-			}
-			return new(float64(*d.sessions) * float64(d.rows))
-		})
-		result.Allocations = share(func(d drained) *float64 { return new(float64(d.allocations)) })
+		result.Transactions = share(func(d drained) *float64 { return d.transactions })
+		result.Sessions = median(func(d drained) *float64 { return d.sessions })
+		result.Connections = share(func(d drained) *float64 { return d.sessions })
+		result.Allocations = share(func(d drained) *float64 { return d.allocations })
 		report.Results = append(report.Results, result)
 	}
-}
-
-func number(n *int64) *float64 {
-	if n == nil {
-		return nil
-	}
-	return new(float64(*n))
 }
 
 func spread(list []float64) Spread {

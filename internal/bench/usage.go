@@ -14,19 +14,15 @@ import (
 )
 
 // counts are what a database counts of itself, absent where it does not.
-type counts struct{ transactions, sessions *int64 }
+type counts struct{ transactions, sessions *float64 }
 
-// drained is what one drain came to.
+// drained is what one drain came to. What cannot be told is absent: of another program's everything but the first two.
 type drained struct {
-	rows    int
-	seconds float64
-	// cpu is of this process, in seconds; databaseCPU is nil where it cannot be told.
-	cpu         float64
-	databaseCPU *float64
-	allocations uint64
+	rows             int
+	seconds          float64
+	cpu, databaseCPU *float64 // in seconds, of this process and of the database
+	allocations      *float64
 	counts
-	// outside says that another process did it, of which nothing else is known.
-	outside bool
 }
 
 // stopwatch is where the counters stood when a drain began.
@@ -49,13 +45,13 @@ func (b *bench) start() stopwatch {
 }
 
 func (s stopwatch) end(rows int) drained {
-	d := drained{rows: rows, seconds: time.Since(s.at).Seconds(), cpu: (ownCPU() - s.cpu).Seconds()}
+	d := drained{rows: rows, seconds: time.Since(s.at).Seconds(), cpu: new((ownCPU() - s.cpu).Seconds())}
 	if used, ok := s.db.cpu(); ok {
 		d.databaseCPU = new((used - s.databaseCPU).Seconds())
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	d.allocations = m.Mallocs - s.allocations
+	d.allocations = new(float64(m.Mallocs - s.allocations))
 	return d
 }
 
@@ -65,7 +61,7 @@ func (d *drained) count(ctx context.Context, db database, before counts) error {
 	if err != nil {
 		return err
 	}
-	difference := func(before, after *int64) *int64 {
+	difference := func(before, after *float64) *float64 {
 		if before == nil || after == nil {
 			return nil
 		}
