@@ -17,7 +17,8 @@ for tool in go gcc; do # gcc is for the race detector
 done
 
 # The compilers of AssemblyScript and JavaScript, beside the handlers that are written in them.
-for folder in {guest-sdk/conformance,examples/wasm/webhook}/{assemblyscript,javascript}; do
+# npm leaves what a linked folder outside needs to that folder.
+for folder in guest-sdk/javascript {guest-sdk/conformance,examples/wasm/webhook}/{assemblyscript,javascript}; do
 	if [ ! -d "$folder/node_modules" ]; then
 		if ! has npm; then
 			echo "install.sh: npm is missing: install Node.js first" >&2
