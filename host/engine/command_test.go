@@ -13,7 +13,7 @@ import (
 
 func program(t testing.TB, log *lines) *Instance {
 	t.Helper()
-	m, err := newEngine(t, Options{}).Load(t.Context(), testwasm.GoCommand(t, "testdata/gocommand"), Limits{})
+	m, err := newEngine(t, Options{CacheDir: compiled}).Load(t.Context(), testwasm.GoCommand(t, "testdata/gocommand"), Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

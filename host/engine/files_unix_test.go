@@ -48,7 +48,7 @@ func mounted(t *testing.T, log *lines, write bool) (*Instance, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := newEngine(t, Options{}).Load(t.Context(), testwasm.GoCommand(t, "testdata/gocommand"), Limits{})
+	m, err := newEngine(t, Options{CacheDir: compiled}).Load(t.Context(), testwasm.GoCommand(t, "testdata/gocommand"), Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,19 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/internal/testwasm"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// compiled is the cache of what takes long to compile, so that it is compiled once.
+var compiled string
+
+func TestMain(m *testing.M) {
+	var err error
+	if compiled, err = os.MkdirTemp("", "engine"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(compiled)
+		os.Exit(code)
+	}))
+}
 
 // newEngine is closed when the test ends, which fails where an instance was left open.
 func newEngine(t testing.TB, o Options) *Engine {
