@@ -16,8 +16,9 @@ for tool in go gcc; do # gcc is for the race detector
 	fi
 done
 
-# The compilers of AssemblyScript and JavaScript, beside the handlers that are written in them.
-for folder in {guest-sdk/conformance,examples/wasm/webhook}/{assemblyscript,javascript}; do
+# The compilers of AssemblyScript and JavaScript, beside the handlers that are written in them. The SDK of JavaScript, which is
+# linked into their folders, has to have its own.
+for folder in guest-sdk/javascript {guest-sdk/conformance,examples/wasm/webhook}/{assemblyscript,javascript}; do
 	if [ ! -d "$folder/node_modules" ]; then
 		if ! has npm; then
 			echo "install.sh: npm is missing: install Node.js first" >&2
