@@ -21,7 +21,7 @@
  *     clang --target=wasm32-wasi -O2 -mbulk-memory -mexec-model=reactor -o handler.wasm handler.c
  *
  * Texts that functions return lie in the memory of the message: they are there until the handler returns, and
- * nobody frees them. A module imports only what it uses. A function that the handler is not granted in inbox.toml keeps the
+ * nobody frees them. Those that INBOX_INIT reads stay as long as the instance. A module imports only what it uses. A function that the handler is not granted in inbox.toml keeps the
  * module from loading.
  */
 #ifndef INBOX_H
@@ -150,6 +150,7 @@ __attribute__((noreturn)) static inline void inbox_panic(const char *why) {
 typedef struct inbox_memory {
     char *base;
     size_t used, size;
+    size_t kept; /* of the initialization, in front */
 } inbox_memory;
 
 /* More pages for the module, its number as it was before; (size_t)-1 where there are none. */
@@ -178,7 +179,7 @@ static inline char *inbox_allocate(size_t n) {
             inbox_panic("out of memory");
         if (m->base == NULL || at * 65536 != (size_t)m->base + m->size) {
             m->base = (char *)(at * 65536);
-            m->used = m->size = 0;
+            m->used = m->size = m->kept = 0;
         }
         m->size += pages * 65536;
     }
@@ -187,7 +188,8 @@ static inline char *inbox_allocate(size_t n) {
     return p;
 }
 
-static inline void inbox_forget(void) { inbox_message_memory.used = 0; }
+static inline void inbox_forget(void) { inbox_message_memory.used = inbox_message_memory.kept; }
+static inline void inbox_keep(void) { inbox_message_memory.kept = inbox_message_memory.used; }
 
 /* Calls the host until its answer fits. */
 #define INBOX_READ(first, ...)                                                                                            \
@@ -304,8 +306,10 @@ static inline void inbox_json_separate(inbox_json *j) {
     j->comma = true;
 }
 
-/* A value that is JSON already. */
+/* A value that is JSON already; null where the text has no data, as of a member that is absent. */
 static inline void inbox_json_value(inbox_json *j, inbox_text json) {
+    if (json.data == NULL)
+        json = inbox_string("null");
     inbox_json_separate(j);
     inbox_json_raw(j, json.data, json.length);
 }
@@ -836,6 +840,15 @@ static inline inbox_error inbox_http(const inbox_request *r, inbox_response *res
 #define INBOX_EXPORT(name)
 #endif
 
+#if defined(__wasm__) && !defined(__wasi__) && !defined(__EMSCRIPTEN__)
+/*
+ * Runs the constructors of globals once in an instance, as a C library's reactor does. Without it the linker has every
+ * export run them, and they would undo with each message what the one before has left.
+ */
+void __wasm_call_ctors(void);
+INBOX_EXPORT("_initialize") __attribute__((weak)) void _initialize(void) { __wasm_call_ctors(); }
+#endif
+
 #ifdef __cplusplus
 #define INBOX_C extern "C"
 }
@@ -862,12 +875,14 @@ static inline inbox_error inbox_http(const inbox_request *r, inbox_response *res
 
 /*
  * Has the host call const char *init(void) once in each instance, before its first message. A text that it returns refuses
- * the instance: claims pause, and no message spends an attempt.
+ * the instance: claims pause, and no message spends an attempt. What it reads, such as inbox_config, stays as long as the
+ * instance.
  */
 #define INBOX_INIT(init)                                                                                                  \
     INBOX_C INBOX_EXPORT("inbox_init") int32_t inbox_export_init(void) {                                                  \
         inbox_forget();                                                                                                   \
         const char *why = init();                                                                                         \
+        inbox_keep();                                                                                                     \
         if (why != NULL)                                                                                                  \
             inbox_reason(inbox_string(why));                                                                              \
         return why != NULL;                                                                                               \
