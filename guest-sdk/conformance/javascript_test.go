@@ -53,6 +53,9 @@ func TestEdgesOfJavaScript(t *testing.T) {
 	}{
 		{"thrown", dead("thrown")},
 		{"rejected", dead("rejected")},
+		{"lost", trap("nobody sees it")},
+		{"found", dead("late")},
+		{"noDelay", trap("a delay is a number of milliseconds, and not soon")},
 		{"waits", trap("waits for a promise that nothing keeps")},
 		{"waitsInTurn", dead("499500")},
 		{"recurses", trap("stack overflow")},
@@ -60,7 +63,7 @@ func TestEdgesOfJavaScript(t *testing.T) {
 		{"fills", trap("out of memory")},
 		{"returnsNonsense", trap("a handler returns an Outcome or nothing, and not ack")},
 		{"modern", dead("1031 3 --x 2026")},
-		{"logs", want{Code: &ack, Log: []string{`three 3 {"n":[1]}`}}},
+		{"logs", want{Code: &ack, Log: []string{`three 3 {"n":["1"]} [object Object]`}}},
 		{"global", dead("1")},
 		{"global", dead("2")},
 		{"time", want{Code: new(abi.DeadLetter), Between: []int64{time.Now().UnixMilli() - 1000, time.Now().UnixMilli() + 600_000}}},
@@ -100,6 +103,15 @@ func TestRandomNumbersOfJavaScriptInstances(t *testing.T) {
 	}
 }
 
+// A delay that is too long for the host's numbers is a long one, and not none.
+func TestEndlessDelayOfJavaScript(t *testing.T) {
+	g := newGuest(t, testwasm.JavaScript(t, "javascript/edges.ts"))
+	r := g.instance.Handle(t.Context(), &engine.Message{Headers: []byte(`{"do":"endless"}`), Timeout: time.Minute})
+	if r.Code != abi.Snooze || r.Delay < 24*time.Hour {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestLoopOfJavaScriptEnds(t *testing.T) {
 	g := newGuest(t, testwasm.JavaScript(t, "javascript/edges.ts"))
 	r := g.instance.Handle(t.Context(), &engine.Message{Headers: []byte(`{"do":"loops"}`), Timeout: 100 * time.Millisecond})
@@ -117,8 +129,10 @@ func TestJavaScriptThatCannotBeBuilt(t *testing.T) {
 	for source, want := range map[string]string{
 		"export function handle( {": "broken.js:1:",
 		"export const x = 1;":       "exports neither handle nor handleBatch",
-		"export function handle() {}\nthrow new Error('at the top');":       "at the top",
-		"import { readFile } from 'node:fs'; export { readFile as handle }": "node:fs",
+		"export function handle() {}\nthrow new Error('at the top');":                              "at the top",
+		"import { readFile } from 'node:fs'; export { readFile as handle }":                        "node:fs",
+		"export function handle() {}\n(async () => { throw new Error('later') })();":               "later",
+		"import { config } from 'inbox-wasm'; export const handle = () => {}; config('greeting');": "config is asked at the script's top level",
 	} {
 		file := filepath.Join(t.TempDir(), "broken.js")
 		if err := os.WriteFile(file, []byte(source), 0o600); err != nil {

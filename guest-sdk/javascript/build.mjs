@@ -48,6 +48,10 @@ async function loaded(engine, script) {
   const wasi = {
     clock_time_get: (_id, _precision, ptr) => (new DataView(memory.buffer).setBigUint64(ptr, BigInt(Date.now()) * 1000000n, true), 0),
   };
+  const early = (name) => () => {
+    throw new Error(`${name} is asked at the script's top level, which runs once, when the module is built: ask in init() or handle()`);
+  };
+  for (const name of ["payload", "header", "meta", "config", "db", "publish", "http"]) host[name] = early(name);
   // There is no message yet, and nothing is allowed.
   const stub = (functions, answer) => new Proxy(functions, { get: (target, name) => target[name] ?? (() => answer) });
   const { instance } = await WebAssembly.instantiate(engine, { inbox_v1: stub(host, -3), wasi_snapshot_preview1: stub(wasi, 8) });

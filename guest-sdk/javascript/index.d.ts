@@ -13,8 +13,9 @@
  *
  * A module exports `handle(message)` or, for a handler with `batch`, `handleBatch(messages)`; and, where it wants to,
  * `init()`, which is called once in each instance before its first message and refuses the instance by throwing.
- * Each may be given a promise to wait for, but for `init`. An Outcome that is thrown is the outcome. Any other error that
- * nobody catches fails the message with its text and stack as the reason, and the next message has a new instance.
+ * Each may give a promise to wait for. An Outcome that is thrown is the outcome. Any other error that nobody catches, in
+ * a promise that nobody waits for too, fails the message with its text and stack as the reason, and the next message has a
+ * new instance.
  *
  * The top level of the script runs when the module is built, with what it makes kept in the module: what depends on the
  * configuration or on the time belongs into `init` and `handle`. Of the platform there is what ECMAScript 2020 has,

@@ -37,12 +37,18 @@ export class Outcome {
 /** The message that the host's functions are about. */
 let current = -1;
 
+/** A delay as the host takes it: what is no number would be none, and what is too long would come round to one of 0. */
+function milliseconds(delay) {
+  if (typeof delay !== "number" || Number.isNaN(delay)) throw new TypeError(`a delay is a number of milliseconds, and not ${delay}`);
+  return Math.min(Math.round(delay), Number.MAX_SAFE_INTEGER);
+}
+
 /** Tells the host what becomes of the current message, and gives the code. Nothing is an ack. */
 export function tell(outcome) {
   if (outcome === undefined) return 0;
   if (!(outcome instanceof Outcome)) throw new TypeError(`a handler returns an Outcome or nothing, and not ${outcome}`);
   if (outcome.reason) inbox_v1.reason(String(outcome.reason));
-  if (outcome.delayMs !== undefined) inbox_v1.retryAfter(Math.round(outcome.delayMs));
+  if (outcome.delayMs !== undefined) inbox_v1.retryAfter(milliseconds(outcome.delayMs));
   return outcome.code;
 }
 
@@ -166,6 +172,7 @@ function refused(code, what) {
 export const Conn = Object.freeze({ pool: 0, tx: 1 });
 
 export function query(conn, sql, ...args) {
+  if (conn !== Conn.pool && conn !== Conn.tx) throw new TypeError(`query takes Conn.pool or Conn.tx before the statement, and not ${conn}`);
   const code = inbox_v1.db(conn, sql, args.length > 0 ? stringify(args) : "");
   if (code < 0) throw refused(code, "SQL");
   return parse(inbox_v1.result());
@@ -179,14 +186,17 @@ export function toBytes(value) {
 /** Content as JSON carries it: a text as it is, any other bytes in base64. */
 function content(name, value) {
   if (value === undefined) return {};
-  if (!isBytes(value)) return { [name]: String(value) };
+  if (typeof value === "string") return { [name]: value };
+  if (!isBytes(value)) throw new TypeError(`a ${name} is a string or bytes, and not ${value}: JSON.stringify makes a string of it`);
   const text = decodeText(value);
   const back = new Uint8Array(value.buffer ?? value, value.byteOffset ?? 0, value.byteLength);
   const same = encodeText(text);
   return same.length === back.length && same.every((b, i) => b === back[i]) ? { [name]: text } : { [`${name}_base64`]: encodeBase64(value) };
 }
 
-export function publish(table, { payload, row, group, headers, delayMs, priority, partitionKey } = {}) {
+export function publish(table, publication) {
+  if (typeof publication !== "object" || isBytes(publication)) throw new TypeError("publish takes { payload } or { row } after the table");
+  const { payload, row, group, headers, delayMs, priority, partitionKey } = publication;
   const message = { ...(row === undefined ? content("payload", payload ?? "") : { row }), group, headers, delay_ms: delayMs, priority, partition_key: partitionKey };
   const code = inbox_v1.publish(table, stringify(message));
   if (code < 0) throw refused(code, "publish");

@@ -5,15 +5,16 @@ import { begin, log, Message, Outcome, random, tell } from "./index.js";
 /** What the engine calls of a handler's module. */
 export function handlerOf({ handle, handleBatch, init }) {
   let finished; // what a promise came to, as a function that gives the code
-  const settled = (value) => {
-    if (!isPromise(value)) return tell(value);
+  const settled = (value, told = tell, failed = caught) => {
+    if (!isPromise(value)) return told(value);
     finished = undefined;
     value.then(
-      (outcome) => (finished = () => tell(outcome)),
-      (error) => (finished = () => caught(error)),
+      (outcome) => (finished = () => told(outcome)),
+      (error) => (finished = () => failed(error)),
     );
   };
   const caught = (error) => (error instanceof Outcome ? tell(error) : inbox_v1.fail(described(error)));
+  const refused = (error) => (inbox_v1.reason(error instanceof Error ? error.message : String(error)), 1);
   return {
     run(count) {
       try {
@@ -28,13 +29,15 @@ export function handlerOf({ handle, handleBatch, init }) {
       if (finished === undefined) inbox_v1.fail("the handler waits for a promise that nothing keeps");
       return finished();
     },
+    /** A promise was rejected that nobody waits for, such as that of a call without await. */
+    lost(error) {
+      inbox_v1.fail(`${described(error)}\nin a promise that nobody waits for`);
+    },
     init() {
       try {
-        init?.();
-        return 0;
+        return settled(init?.(), () => 0, refused);
       } catch (error) {
-        inbox_v1.reason(error instanceof Error ? error.message : String(error));
-        return 1;
+        return refused(error);
       }
     },
   };
@@ -58,5 +61,16 @@ export function install(global) {
 }
 
 function say(write) {
-  return (...values) => write(values.map((v) => (typeof v === "string" ? v : v instanceof Error ? described(v) : JSON.stringify(v) ?? String(v))).join(" "));
+  return (...values) => write(values.map(shown).join(" "));
+}
+
+/** A value for people. It never throws: writing to the log should not fail a message. */
+function shown(value) {
+  if (typeof value === "string") return value;
+  if (value instanceof Error) return described(value);
+  try {
+    return JSON.stringify(value, (_, v) => (typeof v === "bigint" ? String(v) : v)) ?? String(value);
+  } catch {
+    return Object.prototype.toString.call(value); // it holds itself
+  }
 }

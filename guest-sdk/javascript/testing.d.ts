@@ -26,7 +26,7 @@ export interface Delivered {
   failure?: string;
 }
 
-type Handler = { handle(m: Message): Outcome | void | Promise<Outcome | void>; init?(): void };
+type Handler = { handle(m: Message): Outcome | void | Promise<Outcome | void>; init?(): void | Promise<void> };
 
 /** Runs a handler, as `import * as handler from "./handler.js"` gives it, on a payload. */
 export function deliver(handler: Handler, payload: string | Uint8Array | null, world?: World): Promise<Delivered>;

@@ -46,12 +46,13 @@ export async function deliver(handler, payload, { headers = {}, config = {}, att
   };
   const run = handlerOf(handler);
   try {
-    if (run.init() !== 0) return { ...delivered, failure: `init: ${delivered.reason}` };
-    let code = run.run(-1);
-    if (code === undefined) {
+    const settled = async (code) => {
+      if (code !== undefined) return code;
       await new Promise((resolve) => setImmediate(resolve));
-      code = run.finish();
-    }
+      return run.finish();
+    };
+    if ((await settled(run.init())) !== 0) return { ...delivered, failure: `init: ${delivered.reason}` };
+    const code = await settled(run.run(-1));
     return { code, ...delivered };
   } catch (error) {
     if (error instanceof Failed) return { ...delivered, failure: error.message };

@@ -24,6 +24,21 @@ const edges: Record<string, (m: Message) => Outcome | void | Promise<Outcome | v
     await Promise.resolve();
     throw Outcome.deadLetter("rejected");
   },
+  lost: () => {
+    (async () => {
+      await Promise.resolve();
+      throw new Error("nobody sees it");
+    })();
+  },
+  found: async () => {
+    const late = Promise.reject(new Error("late"));
+    await Promise.resolve();
+    await late.catch((e) => {
+      throw Outcome.deadLetter(e.message);
+    });
+  },
+  endless: () => Outcome.snooze(Infinity, "at the end of days"),
+  noDelay: () => Outcome.retryAfter("soon" as unknown as number),
   waits: () => new Promise(() => {}),
   waitsInTurn: async () => {
     let sum = 0;
@@ -54,7 +69,11 @@ const edges: Record<string, (m: Message) => Outcome | void | Promise<Outcome | v
     object.a.b ??= Number(2n ** 10n) + new Secret().value;
     return Outcome.deadLetter(`${object?.a?.b} ${[..."añ🦀"].length} ${"x".padStart(3, "-")} ${/(?<year>[0-9]{4})/u.exec("in 2026")?.groups?.year}`);
   },
-  logs: () => console.warn("three", 3, { n: [1] }),
+  logs: () => {
+    const self: { self?: object } = {};
+    self.self = self;
+    console.warn("three", 3, { n: [1n] }, self);
+  },
   global: () => {
     const g = globalThis as unknown as { calls?: number };
     return Outcome.deadLetter(`${(g.calls = (g.calls ?? 0) + 1)}`);

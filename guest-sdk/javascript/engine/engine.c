@@ -42,8 +42,11 @@ static char room[ROOM];
 
 static JSRuntime *runtime;
 static JSContext *context;
-/* The script's: run(count) handles a message, or a batch of count; finish() tells what a run came to that had to wait. */
-static JSValue run, finish, init;
+/*
+ * The script's: run(count) handles a message, or a batch of count; finish() tells what a run came to that had to wait;
+ * lost(error) ends the instance for a promise that was rejected while nobody waited for it.
+ */
+static JSValue run, finish, init, lost;
 
 /* Ends the instance, as a failure with a reason. */
 static _Noreturn void fail(const char *reason) {
@@ -458,6 +461,49 @@ static const JSCFunctionListEntry functions[] = {
     JS_CFUNC_DEF("fail", 1, js_fail),
 };
 
+/* A promise that was rejected, and that nobody waits for yet. */
+typedef struct rejection {
+    struct rejection *next;
+    JSValue promise, reason;
+} rejection;
+static rejection *rejections;
+
+static void track(JSContext *c, JSValueConst promise, JSValueConst reason, JS_BOOL is_handled, void *opaque) {
+    (void)opaque;
+    if (!is_handled) {
+        rejection *r = malloc(sizeof *r);
+        if (r == NULL)
+            fail("out of memory");
+        *r = (rejection){rejections, JS_DupValue(c, promise), JS_DupValue(c, reason)};
+        rejections = r;
+        return;
+    }
+    for (rejection **at = &rejections; *at != NULL; at = &(*at)->next) {
+        rejection *r = *at;
+        if (JS_VALUE_GET_PTR(r->promise) != JS_VALUE_GET_PTR(promise))
+            continue;
+        *at = r->next;
+        JS_FreeValue(c, r->promise);
+        JS_FreeValue(c, r->reason);
+        free(r);
+        return;
+    }
+}
+
+/* Runs what promises have left to do. */
+static void run_jobs(void) {
+    JSContext *c;
+    int n;
+    while ((n = JS_ExecutePendingJob(runtime, &c)) > 0)
+        ;
+    if (n < 0)
+        fail_exception();
+    if (rejections == NULL)
+        return;
+    JS_Call(context, lost, JS_UNDEFINED, 1, &rejections->reason);
+    fail_exception(); /* lost does not return */
+}
+
 /* Room for the script, when a handler is built. */
 EXPORT(inbox_build_room) char *build_room(size_t length) {
     return malloc(length + 1);
@@ -470,6 +516,7 @@ EXPORT(inbox_build_load) void build_load(char *script, size_t length) {
     if (context == NULL)
         fail("out of memory");
     JS_SetMaxStackSize(runtime, SCRIPT_STACK);
+    JS_SetHostPromiseRejectionTracker(runtime, track, NULL);
     JSValue global = JS_GetGlobalObject(context), host = JS_NewObject(context);
     JS_SetPropertyFunctionList(context, host, functions, sizeof functions / sizeof *functions);
     JS_SetPropertyStr(context, global, "inbox_v1", host);
@@ -482,20 +529,12 @@ EXPORT(inbox_build_load) void build_load(char *script, size_t length) {
     run = JS_GetPropertyStr(context, handler, "run");
     finish = JS_GetPropertyStr(context, handler, "finish");
     init = JS_GetPropertyStr(context, handler, "init");
+    lost = JS_GetPropertyStr(context, handler, "lost");
     JS_FreeValue(context, handler);
     JS_FreeValue(context, global);
     free(script);
+    run_jobs();
     JS_RunGC(runtime);
-}
-
-/* Runs what promises have left to do. */
-static void run_jobs(void) {
-    JSContext *c;
-    int n;
-    while ((n = JS_ExecutePendingJob(runtime, &c)) > 0)
-        ;
-    if (n < 0)
-        fail_exception();
 }
 
 /* The code that a function of the script gives, at once or by finish once its promises are kept. */
