@@ -11,7 +11,6 @@ echo "== go test, beside private servers"
 # guests and the meter, which mostly compile and start nothing, are not: WebAssembly's compiler takes seven times as long there.
 plain='/(cmd|examples|guest-sdk|meter)(/|$)'
 go run ./internal/testserver -- go test -timeout 15m $(go list ./... | grep -E "$plain")
-# Three packages at a time, since their tests wait as long as they work.
-go run ./internal/testserver -- go test -race -p 3 -timeout 15m $(go list ./... | grep -v -E "$plain")
+go run ./internal/testserver -- go test -race -timeout 15m $(go list ./... | grep -v -E "$plain")
 echo "== the oldest PostgreSQL, where it can be fetched"
 scripts/test-versions.sh floor
