@@ -1,4 +1,4 @@
-// What a module exports that handles batches: see batchHandler.
+// What a module exports that handles batches: see batchHandler. inbox_init is in "inbox-wasm/single".
 
 import { runBatch } from "./index";
 

@@ -138,6 +138,12 @@ export class Message {
 let handle: ((m: Message) => Outcome) | null = null;
 let handleBatch: ((messages: Message[]) => Outcome) | null = null;
 let initialize: (() => string | null) | null = null;
+let initialized = false;
+
+/** What was given to init runs only where the module exports inbox_init. */
+function checkInit(): void {
+  if (initialize != null && !initialized) throw new Error("init never runs: write export { inbox_init } from \"inbox-wasm/single\"");
+}
 
 /** Has the host call a function with each message; export inbox_handle from "inbox-wasm/single". */
 export function handler(f: (m: Message) => Outcome): void {
@@ -149,16 +155,18 @@ export function batchHandler(f: (messages: Message[]) => Outcome): void {
   handleBatch = f;
 }
 
-/** Runs a function once in each instance before its first message. A text that it returns refuses the instance. */
+/** Runs a function once in each instance before its first message; export inbox_init too. A text that it returns refuses the instance. */
 export function init(f: () => string | null): void {
   initialize = f;
 }
 
 export function runSingle(): i32 {
+  checkInit();
   return handle!(new Message()).tell();
 }
 
 export function runBatch(count: i32): i32 {
+  checkInit();
   current = -1;
   const messages = new Array<Message>(count);
   for (let i = 0; i < count; i++) messages[i] = new Message(i);
@@ -166,6 +174,7 @@ export function runBatch(count: i32): i32 {
 }
 
 export function runInit(): i32 {
+  initialized = true;
   if (initialize == null) return 0;
   const why = initialize!();
   if (why == null) return 0;
