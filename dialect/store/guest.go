@@ -81,6 +81,8 @@ type GuestError struct {
 
 func (e *GuestError) Error() string {
 	switch {
+	case e.Number != 0 && e.SQLState == "": // SQLite
+		return fmt.Sprintf("%s (error %d)", e.Message, e.Number)
 	case e.Number != 0:
 		return fmt.Sprintf("%s (error %d, SQLSTATE %s)", e.Message, e.Number, e.SQLState)
 	case e.SQLState != "":
