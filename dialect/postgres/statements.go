@@ -236,30 +236,40 @@ type rowList struct {
 	match   string   // those of q that still hold their tokens
 }
 
+// nameKeys binds the arrays of the rows' keys, and says what the columns are called in a table called alias and how
+// they match those of q.
+func nameKeys(b *dialect.Builder, t *dialect.Table, alias string) (arrays, names, match []string) {
+	for i, c := range t.IDColumns() {
+		name := "k" + strconv.Itoa(i)
+		arrays = append(arrays, b.BindPart(dialect.IDs, i)+"::"+c.Type+"[]")
+		names = append(names, name)
+		match = append(match, "q."+quote(c.Name)+" = "+alias+"."+name)
+	}
+	return arrays, names, match
+}
+
 // nameRows binds the arrays. The extra parameters become columns of the same name, of the type that they meet.
 func nameRows(b *dialect.Builder, t *dialect.Table, alias string, extra []array) rowList {
-	var arrays, names, columns, match []string
-	add := func(name string, p dialect.ParamName, part int, typeName string) {
-		arrays = append(arrays, b.BindPart(p, part)+"::"+typeName+"[]")
+	arrays, names, match := nameKeys(b, t, alias)
+	var columns []string
+	for _, name := range names {
+		columns = append(columns, alias+"."+name)
+	}
+	add := func(name string, p dialect.ParamName, typeName string) {
+		arrays = append(arrays, b.Bind(p)+"::"+typeName+"[]")
 		names = append(names, name)
 	}
-	for i, c := range t.IDColumns() {
-		key := "k" + strconv.Itoa(i)
-		add(key, dialect.IDs, i, c.Type)
-		columns = append(columns, alias+"."+key)
-		match = append(match, "q."+quote(c.Name)+" = "+alias+"."+key)
-	}
 	lease := t.Column(dialect.LockedUntil)
-	add("token", dialect.Tokens, 0, lease.Type)
+	add("token", dialect.Tokens, lease.Type)
 	match = append(match, "q."+quote(lease.Name)+" = "+alias+".token")
 	if t.Has(dialect.Attempt) {
 		attempt := t.Column(dialect.Attempt)
-		add("count", dialect.Counts, 0, attempt.Type)
+		add("count", dialect.Counts, attempt.Type)
 		match = append(match, "q."+quote(attempt.Name)+" = "+alias+".count")
 	}
 	columns = append(columns, alias+".n")
 	for _, a := range extra {
-		add(hidden(a.name), a.name, 0, a.typeName)
+		add(hidden(a.name), a.name, a.typeName)
 		columns = append(columns, alias+"."+hidden(a.name))
 	}
 	from := "unnest(" + strings.Join(arrays, ", ") + ") WITH ORDINALITY AS " + alias + "(" + strings.Join(names, ", ") + ", n)"
@@ -485,13 +495,7 @@ func (Dialect) FinishMany(t *dialect.Table) dialect.Statement {
 	} else {
 		b.Add("DELETE FROM ", target, " AS q USING ")
 	}
-	var arrays, names, match []string
-	for i, c := range t.IDColumns() {
-		key := "k" + strconv.Itoa(i)
-		arrays = append(arrays, b.BindPart(dialect.IDs, i)+"::"+c.Type+"[]")
-		names = append(names, key)
-		match = append(match, "q."+quote(c.Name)+" = __held."+key)
-	}
+	arrays, names, match := nameKeys(b, t, "__held")
 	b.Add("unnest(", strings.Join(arrays, ", "), ") AS __held(", strings.Join(names, ", "), ") WHERE ", strings.Join(match, " AND "))
 	return b.Statement()
 }

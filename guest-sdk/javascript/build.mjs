@@ -20,15 +20,15 @@ const supported = Object.fromEntries(
 
 /** One script of the handler and all that it imports, with what the engine calls. Says what the handler exports, too. */
 async function bundle(file) {
-  const options = { bundle: true, write: false, target: "es2020", supported, platform: "neutral", mainFields: ["module", "main"], logLevel: "silent", metafile: true };
-  const shape = await build({ ...options, entryPoints: [file], format: "esm", alias: { "inbox-wasm": `${here}/index.js` } });
+  const options = { bundle: true, write: false, target: "es2020", supported, platform: "neutral", mainFields: ["module", "main"], logLevel: "silent", metafile: true, alias: { "inbox-wasm": `${here}/index.js` } };
+  const shape = await build({ ...options, entryPoints: [file], format: "esm" });
   const { exports } = Object.values(shape.metafile.outputs)[0];
   const entry = `import * as handler from ${JSON.stringify(resolve(file))};
     import { handlerOf, install } from ${JSON.stringify(`${here}/run.js`)};
     install(globalThis);
     globalThis.inbox_handler = handlerOf(handler);`;
   const stdin = { contents: entry, resolveDir: dirname(resolve(file)), sourcefile: "inbox-wasm" };
-  const { outputFiles } = await build({ ...options, stdin, format: "iife", alias: { "inbox-wasm": `${here}/index.js` } });
+  const { outputFiles } = await build({ ...options, stdin, format: "iife" });
   return { script: outputFiles[0].text, exports };
 }
 
