@@ -16,7 +16,7 @@ type KeyPart struct{ Literal, Column string }
 type Advisory interface {
 	Keyed
 	// AdvisoryClaim answers at most Limit candidates: claimable rows in claim order, each as its key
-	// ([FieldID]), [FieldLock] and [FieldName]. It leaves out the names of LockNames and, where the
+	// ([FieldID]), [FieldLock], [FieldName] and, where the table has the role, [FieldAttempt] as it stands. It leaves out the names of LockNames and, where the
 	// database can tell, those that a session holds. It locks nothing and writes nothing.
 	AdvisoryClaim(t *Table, s Selection) Statement
 	// Lock tries a lock for the session, without waiting, and answers one integer, nonzero where the
@@ -81,7 +81,30 @@ func (k KeyText) LockKey(t *Table) string {
 
 // CandidateOutputs are the columns of a candidate.
 func CandidateOutputs(t *Table) []Output {
-	return append(KeyOutputs(t), Output{Field: FieldLock}, Output{Field: FieldName})
+	outputs := append(KeyOutputs(t), Output{Field: FieldLock}, Output{Field: FieldName})
+	if t.Has(Attempt) {
+		outputs = append(outputs, Output{Field: FieldAttempt})
+	}
+	return outputs
+}
+
+// AdvisoryMany is a dialect whose claims and settlements in the advisory lock form are of many rows at once. A lock is
+// only tried for rows that a claim has picked, each once: in a statement that reads the table it would be tried for rows
+// that the planner reads and does not answer.
+type AdvisoryMany interface {
+	Advisory
+	// LockMany tries the locks of LockNames for the session, without waiting, and answers one text: for each of them 1
+	// where it was taken, and else 0. It is the first statement of a transaction, and TakeMany the second and last, with
+	// a view of the table that is younger than the locks.
+	LockMany() Statement
+	// TakeMany counts the attempts of the rows of IDs and answers them, each where LockMany took its lock, the row still
+	// has the key that LockNames says, and it is claimable.
+	TakeMany(t *Table, s Selection) Statement
+	// FinishEach is Finish for the rows of IDs. It answers the ordinal of each row that was there.
+	FinishEach(t *Table) Statement
+	// UnlockMany releases the session's locks of LockNames, and answers one text: for each of them 1 where the session
+	// held it, and else 0.
+	UnlockMany() Statement
 }
 
 // Counted is the attempt after one more delivery, up to the top of its type.

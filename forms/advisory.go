@@ -26,7 +26,9 @@ type Advisory struct {
 	// rules are set where deliveries have transactions.
 	rules *guestRules
 
-	claim, ahead    dialect.Statement
+	// groups is nil where the dialect takes and settles rows one at a time.
+	groups          *advisoryGroups
+	claim           dialect.Statement
 	take, takeAhead []dialect.Statement
 	// lock and unlock are nil where the process keeps the locks.
 	lock, unlock *dialect.Statement
@@ -36,6 +38,7 @@ type Advisory struct {
 	settleIn time.Duration
 
 	resting resting
+	window  window
 
 	mu      sync.Mutex
 	keepers map[*keeper]bool // that are alive
@@ -78,8 +81,8 @@ func NewAdvisory(s store.Store, o Options) (*Advisory, error) {
 	ahead.BelowCap = o.MaxAttempts > 0
 	a := &Advisory{
 		source: newSource(s, o), dialect: d, locks: o.Locks,
-		claim: d.AdvisoryClaim(t, o.selection()), ahead: d.AdvisoryClaim(t, ahead),
-		take: d.Take(t, o.selection()), takeAhead: d.Take(t, ahead),
+		claim: d.AdvisoryClaim(t, o.selection()),
+		take:  d.Take(t, o.selection()), takeAhead: d.Take(t, ahead),
 		lock: d.Lock(), unlock: d.Unlock(),
 		settleIn: 5 * time.Second,
 		keepers:  map[*keeper]bool{},
@@ -98,6 +101,9 @@ func NewAdvisory(s store.Store, o Options) (*Advisory, error) {
 		return nil, err
 	}
 	a.apart = a.own || a.rules != nil
+	if many, ok := d.(dialect.AdvisoryMany); ok && !a.apart {
+		a.groups = newAdvisoryGroups(many, t, o)
+	}
 	a.change[Finish] = []dialect.Statement{d.Finish(t)}
 	a.change[Return] = []dialect.Statement{d.Return(t)}
 	if o.DeadGroup != "" {
@@ -122,12 +128,20 @@ func (a *Advisory) Statements() []Named {
 	add("candidates", a.claim)
 	add("take", a.take...)
 	if a.options.MaxAttempts > 0 {
-		add("candidates ahead", a.ahead)
 		add("take ahead", a.takeAhead...)
 	}
 	if a.lock != nil {
 		add("lock", *a.lock)
 		add("unlock", *a.unlock)
+	}
+	if g := a.groups; g != nil {
+		add("lock many", g.lock)
+		add("take many", g.take)
+		if a.options.MaxAttempts > 0 {
+			add("take many ahead", g.takeAhead)
+		}
+		add("finish many", g.finish)
+		add("unlock many", g.unlock)
 	}
 	for change, name := range []string{"finish", "return", "move to group", "move to table"} {
 		add(name, a.change[change]...)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
@@ -12,38 +13,36 @@ import (
 )
 
 const (
-	// claimRounds bounds how often one claim looks for candidates.
-	claimRounds = 8
+	// claimRounds bounds how often one claim looks for candidates, and spareCandidates is how many more than it needs it
+	// looks for.
+	claimRounds     = 8
+	spareCandidates = 8
 	// refusedFor is how long a key is left alone whose lock is an error.
 	refusedFor = 10 * time.Second
 )
 
-// candidate is a row that looked claimable when it was read.
-type candidate struct {
-	id   ID
-	lock keyLock
-}
-
-// Claim takes at most limit rows, one of each key, in claim order. Each look starts from the first row
-// and leaves out the keys that are held and those that were tried already: so a key with many rows in
-// front costs one look and not its number of rows, and no row of a key is taken before an earlier one.
+// Claim takes at most limit rows, one of each key, in claim order. It takes them from the window, and looks for more
+// where that is not enough. A look starts from the first row and leaves out the keys that are held, those that were
+// tried already and those in the window: so a key with many rows in front costs one look and not its number of rows, and
+// no row of a key is taken before an earlier one that a look has seen.
 func (a *Advisory) Claim(ctx context.Context, limit int, ahead bool) ([]*Delivery, error) {
-	statement, take := &a.claim, a.take
-	if ahead {
-		statement, take = &a.ahead, a.takeAhead
-	}
-	c := &advisoryClaim{form: a, take: take, limit: limit, tried: map[string]bool{}}
+	c := &advisoryClaim{form: a, limit: limit, ahead: ahead, tried: map[string]bool{}}
 	defer c.end()
-	for range claimRounds {
-		ask := 2*(limit-len(c.deliveries)) + 8
-		candidates, err := a.candidates(ctx, statement, ask, c.tried)
-		if err != nil {
-			c.err = errors.Join(c.err, err)
+	if a.options.Rescan > 0 {
+		a.window.age(a.options.Now().Add(-a.options.Rescan))
+	}
+	for looks, more := 0, true; ; {
+		if picks := a.window.pick(limit-len(c.deliveries), ahead); len(picks) > 0 {
+			if !c.try(ctx, picks) {
+				break
+			}
+			continue
+		}
+		if !more || looks == claimRounds || len(c.deliveries) > 0 && !a.window.looks(time.Now()) {
 			break
 		}
-		if !c.try(ctx, candidates) || len(candidates) < ask {
-			break
-		}
+		more = c.look(ctx, limit-len(c.deliveries)+spareCandidates)
+		looks++
 	}
 	if len(c.deliveries) == 0 && c.err != nil {
 		return nil, fmt.Errorf("claim from %s: %w", a.table, c.err)
@@ -51,15 +50,30 @@ func (a *Advisory) Claim(ctx context.Context, limit int, ahead bool) ([]*Deliver
 	return c.deliveries, nil
 }
 
+// look reads rows into the window, and reports whether there may be more of them.
+func (c *advisoryClaim) look(ctx context.Context, ask int) bool {
+	a, began := c.form, time.Now()
+	found, err := a.candidates(ctx, ask, c.tried)
+	if err != nil {
+		c.err = errors.Join(c.err, err)
+		return false
+	}
+	end := time.Now()
+	a.window.looked(end, end.Sub(began), len(found) == ask)
+	a.window.add(a.options.Now(), found)
+	return len(found) == ask
+}
+
 // candidates reads rows that may be taken. They are read on a connection of the pool, so that no
 // settlement waits for a long search.
-func (a *Advisory) candidates(ctx context.Context, s *dialect.Statement, ask int, tried map[string]bool) ([]candidate, error) {
-	names := map[string]bool{}
+func (a *Advisory) candidates(ctx context.Context, ask int, tried map[string]bool) ([]candidate, error) {
+	s, names := &a.claim, map[string]bool{}
 	for name := range tried {
 		names[name] = true
 	}
 	now := a.options.Now()
 	a.resting.collect(now, names)
+	a.window.names(names)
 	if !a.own {
 		a.locks.names(a.store.Place(), names)
 	}
@@ -87,11 +101,22 @@ func (a *Advisory) candidate(s *dialect.Statement, found *[]candidate) func([][]
 				c.lock.key = string(v[i])
 			case dialect.FieldName:
 				c.lock.name = string(v[i])
+			case dialect.FieldAttempt:
+				attempt, err := strconv.ParseInt(string(v[i]), 10, 64)
+				if err != nil {
+					return fmt.Errorf("the attempt of row %s: %w", c.id, err)
+				}
+				c.last = a.atCap(attempt)
 			}
 		}
 		*found = append(*found, c)
 		return nil
 	}
+}
+
+// atCap reports whether a row's next delivery is its last.
+func (a *Advisory) atCap(attempt int64) bool {
+	return a.options.MaxAttempts > 0 && attempt >= a.options.MaxAttempts
 }
 
 // candidateArguments are those of a statement that leaves out locks by their names, as an array or as a
@@ -120,41 +145,36 @@ func (b *bind) candidateArguments(s *dialect.Statement, names map[string]bool) (
 // advisoryClaim is one claim.
 type advisoryClaim struct {
 	form       *Advisory
-	take       []dialect.Statement
 	limit      int
+	ahead      bool
 	tried      map[string]bool
 	keeper     *keeper // in hand
 	deliveries []*Delivery
 	err        error
 }
 
-// try locks and takes candidates, and reports whether more are wanted.
-func (c *advisoryClaim) try(ctx context.Context, candidates []candidate) bool {
-	for i := range candidates {
-		if len(c.deliveries) == c.limit {
-			return false
-		}
+// try locks and takes rows of the window, and reports whether more are wanted.
+func (c *advisoryClaim) try(ctx context.Context, picks []candidate) bool {
+	for len(picks) > 0 {
 		if ctx.Err() != nil {
 			c.err = errors.Join(c.err, ctx.Err())
+		}
+		if c.err != nil && ctx.Err() != nil || !c.equip(ctx) {
+			for i := range picks {
+				c.form.window.comeBack(picks[i])
+			}
 			return false
 		}
-		candidate := &candidates[i]
-		if c.tried[candidate.lock.name] {
-			continue
-		}
-		c.tried[candidate.lock.name] = true
-		if !c.equip(ctx) {
-			return false
-		}
-		d, err := c.form.takeRow(ctx, c.keeper, candidate, c.take)
-		if err != nil {
-			// One row's own error passes over it; that of the session ends the claim.
-			c.err = errors.Join(c.err, err)
-		}
-		if d != nil {
-			c.deliveries = append(c.deliveries, d)
-		}
+		n := c.form.takes(c.keeper, len(picks))
+		deliveries, err := c.form.takeRows(ctx, c.keeper, picks[:n], c.ahead, c.tried)
+		// One row's own error passes over it; that of the session ends the claim.
+		c.err = errors.Join(c.err, err)
+		c.deliveries = append(c.deliveries, deliveries...)
+		picks = picks[n:]
 		if !c.still() {
+			for i := range picks {
+				c.form.window.comeBack(picks[i])
+			}
 			return false
 		}
 	}
@@ -163,10 +183,7 @@ func (c *advisoryClaim) try(ctx context.Context, candidates []candidate) bool {
 
 // equip sees that there is a session in hand that can keep one more delivery.
 func (c *advisoryClaim) equip(ctx context.Context) bool {
-	most := maxKeys
-	if c.form.apart {
-		most = 1
-	}
+	most := c.form.most()
 	if c.keeper != nil && c.form.apart && c.keeper.load() > 0 {
 		c.keeper = nil
 	}
@@ -200,11 +217,62 @@ func (c *advisoryClaim) end() {
 	}
 }
 
-// takeRow locks a candidate's key and takes the row while it is claimable, or else releases the lock at
-// once.
-func (a *Advisory) takeRow(ctx context.Context, k *keeper, c *candidate, take []dialect.Statement) (*Delivery, error) {
+// most is how many deliveries a session keeps.
+func (a *Advisory) most() int {
+	if a.apart {
+		return 1
+	}
+	return maxKeys
+}
+
+// takes is how many of n rows a session takes at once.
+func (a *Advisory) takes(k *keeper, n int) int {
+	if k.sequencer == nil {
+		return 1
+	}
+	return min(n, a.most()-k.load())
+}
+
+// takeRows locks rows' keys and takes the rows while they are claimable. The locks of the others are released at once,
+// and the keys that are held are left alone during this claim.
+func (a *Advisory) takeRows(ctx context.Context, k *keeper, picks []candidate, ahead bool, tried map[string]bool) ([]*Delivery, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	var deliveries []*Delivery
+	var err error
+	if k.sequencer != nil {
+		deliveries, err = a.takeMany(ctx, k, picks, ahead)
+	} else {
+		take := a.take
+		if ahead {
+			take = a.takeAhead
+		}
+		var d *Delivery
+		if d, err = a.takeRow(ctx, k, &picks[0], take); d != nil {
+			deliveries = []*Delivery{d}
+		}
+	}
+	for _, d := range deliveries {
+		if a.rules != nil {
+			d.guest = &guest{}
+		}
+		k.kept[d] = true
+	}
+	for i := range picks {
+		switch l := &picks[i].lock; l.state {
+		case lockHeld:
+		case lockFree:
+			a.window.free(l.name)
+		default:
+			a.window.forget(l.name)
+			tried[l.name] = true
+		}
+	}
+	return deliveries, err
+}
+
+// takeRow takes one row; nil is one that could not be had.
+func (a *Advisory) takeRow(ctx context.Context, k *keeper, c *candidate, take []dialect.Statement) (*Delivery, error) {
 	if k.lost != nil {
 		return nil, k.lost
 	}
@@ -223,14 +291,13 @@ func (a *Advisory) takeRow(ctx context.Context, k *keeper, c *candidate, take []
 		return nil, errors.Join(err, k.lost)
 	}
 	if err != nil || d == nil {
-		a.unlockRow(ctx, k, &c.lock)
+		if a.unlockRow(ctx, k, &c.lock) {
+			c.lock.state = lockFree
+		}
 		return nil, err
 	}
+	c.lock.state = lockHeld
 	d.held = c.lock
-	if a.rules != nil {
-		d.guest = &guest{}
-	}
-	k.kept[d] = true
 	return d, nil
 }
 

@@ -16,11 +16,13 @@ type keeper struct {
 	// mu lets one statement at a time run, and guards the rest.
 	mu      lock
 	session store.Session
-	id      any // of the session on its server; nil where it has none
-	kept    map[*Delivery]bool
-	used    time.Time       // when the session last answered
-	lost    error           // why the session was retired
-	guests  store.GuestWork // the last work of a guest on it, until it is cleared of what that left
+	// sequencer is the session where it settles and takes rows in one round trip.
+	sequencer store.Sequencer
+	id        any // of the session on its server; nil where it has none
+	kept      map[*Delivery]bool
+	used      time.Time       // when the session last answered
+	lost      error           // why the session was retired
+	guests    store.GuestWork // the last work of a guest on it, until it is cleared of what that left
 }
 
 // load is how many deliveries the session keeps.
@@ -37,7 +39,19 @@ type keyLock struct {
 	name   string
 	// listed says that the process's registry has the name.
 	listed bool
+	// place is that of the row in its window, and state what became of its claim.
+	place int
+	state lockState
 }
+
+// lockState is what a claim has found of a lock.
+type lockState uint8
+
+const (
+	lockElsewhere lockState = iota // or an error
+	lockHeld
+	lockFree // released again, since the row could not be had
+)
 
 // keeper is a session that can keep one more delivery. An error that is nil with no keeper means that
 // there is no room.
@@ -105,6 +119,9 @@ func (a *Advisory) hire(ctx context.Context, patience time.Duration) (*keeper, e
 			return nil, err
 		}
 		k.session = session
+		if a.groups != nil {
+			k.sequencer, _ = session.(store.Sequencer)
+		}
 		if err := a.prepare(ctx, k); err != nil {
 			return nil, errors.Join(err, session.Close())
 		}
@@ -176,6 +193,7 @@ func (a *Advisory) retire(k *keeper, cause error) {
 	}
 	for d := range k.kept {
 		a.forget(&d.held)
+		a.window.comeBack(a.again(d, false))
 		if d.guest != nil {
 			d.guest.work = nil // which has ended with the session
 		}

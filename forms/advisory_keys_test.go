@@ -33,8 +33,14 @@ func renders(t *testing.T, s store.Store, table *dialect.Table) (keys, names str
 		}
 	}
 	err := s.Query(t.Context(), &candidates, 1, args, func(v [][]byte) error {
-		lines = append(lines, string(v[len(v)-2]))
-		others = append(others, string(v[len(v)-1]))
+		for i, output := range candidates.Returns {
+			switch output.Field {
+			case dialect.FieldLock:
+				lines = append(lines, string(v[i]))
+			case dialect.FieldName:
+				others = append(others, string(v[i]))
+			}
+		}
 		return nil
 	})
 	if err != nil {

@@ -10,33 +10,76 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 )
 
-// Settle ends deliveries, each by a statement on the session that holds its lock. The statement is
-// committed before the lock is released: the two in one transaction would let the next holder read the
-// row as it was before. The lock is released whatever becomes of the statement.
+// Settle ends deliveries, each on the session that holds its lock. What is written is committed before the lock is
+// released: the two in one transaction would let the next holder read the row as it was before. The lock is released
+// whatever becomes of the statement.
 func (a *Advisory) Settle(ctx context.Context, settlements []*Settlement) []Answer {
 	answers := make([]Answer, len(settlements))
+	groups := map[*keeper][]int{}
 	for i, s := range settlements {
-		answers[i] = a.settle(ctx, s)
+		k := s.Delivery.held.keeper
+		groups[k] = append(groups[k], i)
+	}
+	for k, group := range groups {
+		a.settleOn(ctx, k, settlements, group, answers)
 	}
 	return answers
 }
 
-func (a *Advisory) settle(ctx context.Context, s *Settlement) Answer {
-	d := s.Delivery
-	k := d.held.keeper
+// settleOn settles those of the settlements that a session holds.
+func (a *Advisory) settleOn(ctx context.Context, k *keeper, settlements []*Settlement, group []int, answers []Answer) {
 	k.mu.Lock()
-	if !k.kept[d] {
-		k.mu.Unlock()
-		return Answer{State: Lost}
+	held := group[:0]
+	for _, i := range group {
+		if !k.kept[settlements[i].Delivery] {
+			answers[i].State = Lost
+			continue
+		}
+		held = append(held, i)
 	}
-	answer := a.apply(ctx, k, s)
-	a.rest(s, answer)
-	if k.kept[d] && a.unlockRow(ctx, k, &d.held) {
-		delete(k.kept, d)
+	if k.sequencer != nil && len(held) > 0 {
+		a.settleMany(ctx, k, settlements, held, answers)
+	} else {
+		for _, i := range held {
+			s := settlements[i]
+			if !k.kept[s.Delivery] { // the session was lost with the one before
+				answers[i].State = Lost
+				continue
+			}
+			answers[i] = a.apply(ctx, k, s)
+			a.rest(s, answers[i])
+			if k.kept[s.Delivery] && a.unlockRow(ctx, k, &s.Delivery.held) {
+				delete(k.kept, s.Delivery)
+				a.next(s, answers[i])
+			}
+		}
 	}
 	k.mu.Unlock()
 	a.giveBack(k)
-	return answer
+}
+
+// next has the key of a settled row, which is free, lend its next one: the same row where that can be taken at once.
+func (a *Advisory) next(s *Settlement, answer Answer) {
+	d := s.Delivery
+	switch now := a.options.Now(); {
+	case a.resting.has(d.held.name, now):
+		a.window.forget(d.held.name)
+	case s.Change == Return && answer.State == Done && !s.Until.After(now):
+		a.window.comeBack(a.again(d, s.Uncount))
+	default:
+		a.window.free(d.held.name)
+	}
+}
+
+// again is the row of a delivery as one to be taken once more.
+func (a *Advisory) again(d *Delivery, uncounted bool) candidate {
+	attempt := d.count
+	if uncounted {
+		attempt = d.Attempt
+	}
+	c := candidate{id: d.ID, lock: keyLock{key: d.held.key, name: d.held.name, place: d.held.place}}
+	c.last = a.table.Has(dialect.Attempt) && a.atCap(attempt)
+	return c
 }
 
 // apply runs the change on the delivery's session. What passes by itself is tried again.

@@ -36,7 +36,11 @@ func (d Dialect) AdvisoryClaim(t *dialect.Table, s dialect.Selection) dialect.St
 	b := d.Builder()
 	key := lockText.LockKey(t)
 	name := lockName(t, key)
-	b.Add("SELECT ", d.IDs(t, ""), ", ", key, " AS __lock, ", name, " AS __name FROM ", d.Table(t), offKey(t, s), " WHERE ")
+	attempt := ""
+	if t.Has(dialect.Attempt) {
+		attempt = ", " + d.Current(t)
+	}
+	b.Add("SELECT ", d.IDs(t, ""), ", ", key, " AS __lock, ", name, " AS __name", attempt, " FROM ", d.Table(t), offKey(t, s), " WHERE ")
 	d.Claimable(b, t, s)
 	b.Add(" AND IS_USED_LOCK(", name, ") IS NULL AND CAST(", name, " AS BINARY) NOT IN (")
 	return b.ListedBefore(func(b *dialect.Builder) {

@@ -37,7 +37,11 @@ func (Dialect) AdvisoryClaim(t *dialect.Table, s dialect.Selection) dialect.Stat
 	for i, c := range t.IDColumns() {
 		b.Add(text("", c), " AS __id", strconv.Itoa(i), ", ")
 	}
-	b.Add(key, " AS __lock, ", hash(key), "::text AS __name FROM ", grammar.Table(t), " WHERE ")
+	b.Add(key, " AS __lock, ", hash(key), "::text AS __name")
+	if t.Has(dialect.Attempt) {
+		b.Add(", ", grammar.Text(grammar.Current(t)), " AS __attempt")
+	}
+	b.Add(" FROM ", grammar.Table(t), " WHERE ")
 	grammar.Claimable(b, t, s)
 	b.Add(" AND ", hash(key), " NOT IN (", lockedHashes, ")")
 	b.Add(" AND ", hash(key), " NOT IN (SELECT unnest(", b.Bind(dialect.LockNames), "::bigint[]))")
@@ -82,6 +86,84 @@ func (Dialect) Take(t *dialect.Table, s dialect.Selection) []dialect.Statement {
 	grammar.Claimable(b, t, s)
 	b.Add(" FOR ", forUpdate, " SKIP LOCKED)) RETURNING ", columns)
 	return []dialect.Statement{b.Statement(outputs...)}
+}
+
+// lockedSetting holds, until its transaction ends, which locks LockMany has taken, for TakeMany to see without another
+// round trip.
+const lockedSetting = "'inbox_wasm.locked'"
+
+// LockMany implements [dialect.AdvisoryMany]. The subquery is a step of its own, so that each lock is tried once
+// (PostgreSQL documentation, section 9.28.10).
+func (Dialect) LockMany() dialect.Statement {
+	b := grammar.Builder()
+	b.Add("SELECT set_config(", lockedSetting, ", COALESCE(string_agg(taken::int::text, '' ORDER BY n), ''), true) FROM (")
+	eachLock(b, "pg_try_advisory_lock", "taken")
+	return b.Statement()
+}
+
+// UnlockMany implements [dialect.AdvisoryMany].
+func (Dialect) UnlockMany() dialect.Statement {
+	b := grammar.Builder()
+	b.Add("SELECT COALESCE(string_agg(released::int::text, '' ORDER BY n), '') FROM (")
+	eachLock(b, "pg_advisory_unlock", "released")
+	return b.Statement()
+}
+
+func eachLock(b *dialect.Builder, function, answer string) {
+	b.Add("SELECT n, ", function, "(name) AS ", answer, " FROM unnest(", b.Bind(dialect.LockNames), "::bigint[]) WITH ORDINALITY AS l(name, n) OFFSET 0) AS l")
+}
+
+// TakeMany implements [dialect.AdvisoryMany]. The rows are found by their address, as [Dialect.LeaseClaim] finds
+// them; those of a table without addresses of its own by their keys, in a step that runs once.
+func (Dialect) TakeMany(t *dialect.Table, s dialect.Selection) dialect.Statement {
+	b := grammar.Builder()
+	columns, outputs := claimed(t)
+	switch {
+	case !t.Has(dialect.Attempt):
+		b.Add("SELECT ", columns)
+		taken(b, t, s)
+	case t.Partitioned:
+		names := make([]string, len(t.ID))
+		match := make([]string, len(t.ID))
+		for i, name := range t.ID {
+			names[i] = "__t" + strconv.Itoa(i)
+			match[i] = "q." + quote(name) + " = __taken." + names[i]
+		}
+		b.Add("WITH __taken(", strings.Join(names, ", "), ") AS (SELECT ", grammar.IDs(t, "q."))
+		taken(b, t, s)
+		b.Add(" FOR ", forUpdate, " OF q SKIP LOCKED) UPDATE ", grammar.Table(t), " AS q SET ", quote(t.Roles[dialect.Attempt]), " = ",
+			grammar.Counted(t), " FROM __taken WHERE ", strings.Join(match, " AND "), " RETURNING ", columns)
+	default:
+		b.Add("UPDATE ", grammar.Table(t), " SET ", quote(t.Roles[dialect.Attempt]), " = ", grammar.Counted(t),
+			" WHERE ctid = ANY(ARRAY(SELECT q.ctid")
+		taken(b, t, s)
+		b.Add(" FOR ", forUpdate, " OF q SKIP LOCKED)) RETURNING ", columns)
+	}
+	return b.Statement(outputs...)
+}
+
+// taken ends a SELECT of the rows q whose locks were taken.
+func taken(b *dialect.Builder, t *dialect.Table, s dialect.Selection) {
+	arrays := make([]string, len(t.ID))
+	names := make([]string, len(t.ID))
+	match := make([]string, len(t.ID))
+	for i, c := range t.IDColumns() {
+		arrays[i] = b.BindPart(dialect.IDs, i) + "::" + c.Type + "[]"
+		names[i] = "__k" + strconv.Itoa(i)
+		match[i] = "q." + quote(c.Name) + " = " + names[i]
+	}
+	b.Add(" FROM unnest(", strings.Join(arrays, ", "), ", ", b.Bind(dialect.LockNames), "::bigint[]) WITH ORDINALITY AS __c(",
+		strings.Join(names, ", "), ", __name, __n) JOIN ", grammar.Table(t), " AS q ON ", strings.Join(match, " AND "),
+		" WHERE substr(current_setting(", lockedSetting, "), __n::int, 1) = '1' AND ", hash(lockText.LockKey(t)), " = __name AND ")
+	grammar.Claimable(b, t, s)
+}
+
+// FinishEach implements [dialect.AdvisoryMany].
+func (Dialect) FinishEach(t *dialect.Table) dialect.Statement {
+	b := grammar.Builder()
+	finishListed(b, t, " WITH ORDINALITY", ", __n")
+	b.Add(" RETURNING __held.__n::text")
+	return b.Statement(ordinal)
 }
 
 // LockSettings implements [dialect.Advisory]. A setting that the server's version does not know is left

@@ -31,12 +31,12 @@ var grammar = dialect.Grammar{
 }
 
 var (
-	_ dialect.Lease       = Dialect{}
-	_ dialect.RowLock     = Dialect{}
-	_ dialect.FifoLease   = Dialect{}
-	_ dialect.FifoRowLock = Dialect{}
-	_ dialect.Advisory    = Dialect{}
-	_ dialect.Rows        = Dialect{}
+	_ dialect.Lease        = Dialect{}
+	_ dialect.RowLock      = Dialect{}
+	_ dialect.FifoLease    = Dialect{}
+	_ dialect.FifoRowLock  = Dialect{}
+	_ dialect.AdvisoryMany = Dialect{}
+	_ dialect.Rows         = Dialect{}
 )
 
 // Name implements [dialect.Dialect].
@@ -489,6 +489,12 @@ func (Dialect) RowLockClaim(t *dialect.Table, s dialect.Selection) dialect.State
 // FinishMany implements [dialect.FinisherOfMany].
 func (Dialect) FinishMany(t *dialect.Table) dialect.Statement {
 	b := grammar.Builder()
+	finishListed(b, t, "", "")
+	return b.Statement()
+}
+
+// finishListed finishes the rows of an array. more is what its table has beside the keys, by the names in moreNames.
+func finishListed(b *dialect.Builder, t *dialect.Table, more, moreNames string) {
 	target := grammar.Table(t)
 	if t.Has(dialect.ProcessedAt) {
 		b.Add("UPDATE ", target, " AS q SET ", quote(t.Roles[dialect.ProcessedAt]), " = ", grammar.Instant(b, t), " FROM ")
@@ -496,8 +502,7 @@ func (Dialect) FinishMany(t *dialect.Table) dialect.Statement {
 		b.Add("DELETE FROM ", target, " AS q USING ")
 	}
 	arrays, names, match := nameKeys(b, t, "__held")
-	b.Add("unnest(", strings.Join(arrays, ", "), ") AS __held(", strings.Join(names, ", "), ") WHERE ", strings.Join(match, " AND "))
-	return b.Statement()
+	b.Add("unnest(", strings.Join(arrays, ", "), ")", more, " AS __held(", strings.Join(names, ", "), moreNames, ") WHERE ", strings.Join(match, " AND "))
 }
 
 var _ dialect.Reader = Dialect{}

@@ -43,6 +43,11 @@ func (t *trip) begin(o store.TxOptions) {
 	t.text("SET LOCAL idle_in_transaction_session_timeout = 0")
 }
 
+// boundLocks bounds the waits of the transaction for locks.
+func (t *trip) boundLocks(timeout time.Duration) {
+	t.text("SET LOCAL lock_timeout = " + strconv.FormatInt(timeout.Milliseconds(), 10))
+}
+
 func (t *trip) text(sql string) { t.batch.Queue(sql) }
 
 func (t *trip) steps(steps []store.Step) {
@@ -78,7 +83,7 @@ func (s *Store) Pipeline(ctx context.Context, lockTimeout time.Duration, steps .
 	return s.with(ctx, func(c session) error {
 		var t trip
 		t.text("BEGIN ISOLATION LEVEL " + dialect.ReadCommitted.SQL())
-		t.text("SET LOCAL lock_timeout = " + strconv.FormatInt(lockTimeout.Milliseconds(), 10))
+		t.boundLocks(lockTimeout)
 		t.steps(steps)
 		t.commit()
 		if err := t.send(ctx, c.conn); err != nil {
@@ -86,6 +91,22 @@ func (s *Store) Pipeline(ctx context.Context, lockTimeout time.Duration, steps .
 		}
 		return nil
 	})
+}
+
+// Sequence implements [store.Sequencer].
+func (h *heldSession) Sequence(ctx context.Context, lockTimeout time.Duration, steps []store.Step, after ...store.Step) (committed bool, err error) {
+	var t trip
+	t.text("BEGIN ISOLATION LEVEL " + dialect.ReadCommitted.SQL())
+	if lockTimeout > 0 {
+		t.boundLocks(lockTimeout)
+	}
+	t.steps(steps)
+	t.commit()
+	t.steps(after)
+	if err := t.send(ctx, h.conn); err != nil {
+		return t.committed == "COMMIT", errors.Join(err, (&work{h.session}).Rollback())
+	}
+	return true, nil
 }
 
 // work is an open transaction of a held session.

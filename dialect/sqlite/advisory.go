@@ -22,7 +22,11 @@ func (d Dialect) AdvisoryClaim(t *dialect.Table, s dialect.Selection) dialect.St
 	b := d.Builder()
 	key := lockText.LockKey(t)
 	name := "'=' || " + key
-	b.Add("SELECT ", d.AnswerIDs(t), ", ", key, " AS __lock, ", name, " AS __name FROM ", d.Table(t), " WHERE ")
+	attempt := ""
+	if t.Has(dialect.Attempt) {
+		attempt = ", " + d.Current(t)
+	}
+	b.Add("SELECT ", d.AnswerIDs(t), ", ", key, " AS __lock, ", name, " AS __name", attempt, " FROM ", d.Table(t), " WHERE ")
 	d.Claimable(b, t, s)
 	b.Add(" AND ", name, " NOT IN (")
 	return b.ListedBefore(func(b *dialect.Builder) {

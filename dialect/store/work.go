@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 )
@@ -43,6 +44,14 @@ type Chainer interface {
 	// it. It says whether the commit is known to have taken effect, also where the next transaction then failed. After an
 	// error what is open has to be rolled back.
 	Chain(ctx context.Context, o TxOptions, last []Step, first ...Step) (committed bool, err error)
+}
+
+// Sequencer is a [Session] that goes on behind a commit in the same round trip.
+type Sequencer interface {
+	// Sequence runs the steps in a transaction of their own, commits it, and runs what comes after. Nothing runs after a
+	// failure. It says whether the commit is known to have taken effect; after an error no transaction is open. A step
+	// fails that would wait for a lock for longer than lockTimeout, which is the session's own where it is 0.
+	Sequence(ctx context.Context, lockTimeout time.Duration, steps []Step, after ...Step) (committed bool, err error)
 }
 
 // Uncommitted is the error of a step that failed before its transaction's commit was on the way.

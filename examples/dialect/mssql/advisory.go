@@ -31,7 +31,11 @@ func (Dialect) AdvisoryClaim(t *dialect.Table, s dialect.Selection) dialect.Stat
 	for _, c := range t.IDColumns() {
 		b.Add(text(c, quote(c.Name)), ", ")
 	}
-	b.Add("__lock, __name FROM ", grammar.Table(t), passing, " CROSS APPLY (SELECT ", keyText.LockKey(t), " AS __lock) AS __locks",
+	attempt := ""
+	if t.Has(dialect.Attempt) {
+		attempt = ", " + grammar.Text(grammar.Current(t))
+	}
+	b.Add("__lock, __name", attempt, " FROM ", grammar.Table(t), passing, " CROSS APPLY (SELECT ", keyText.LockKey(t), " AS __lock) AS __locks",
 		" CROSS APPLY (SELECT ", lockName, " AS __name) AS __names WHERE ")
 	grammar.Claimable(b, t, s)
 	b.Add(" AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(", b.Bind(dialect.LockNames), "))",

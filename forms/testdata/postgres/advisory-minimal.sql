@@ -21,6 +21,24 @@ SELECT pg_try_advisory_lock($1::bigint)::int::text;
 SELECT pg_advisory_unlock($1::bigint)::int::text;
 -- binds: name
 
+-- lock many
+SELECT set_config('inbox_wasm.locked', COALESCE(string_agg(taken::int::text, '' ORDER BY n), ''), true) FROM (SELECT n, pg_try_advisory_lock(name) AS taken FROM unnest($1::bigint[]) WITH ORDINALITY AS l(name, n) OFFSET 0) AS l;
+-- binds: names
+
+-- take many
+SELECT "id"::text, "payload" FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS __c(__k0, __name, __n) JOIN "jobs" AS q ON q."id" = __k0 WHERE substr(current_setting('inbox_wasm.locked'), __n::int, 1) = '1' AND hashtextextended((E'jobs-' || "id"::text), 0) = __name AND 1 = 1;
+-- binds: ids[0], names
+-- answers: id[0], payload
+
+-- finish many
+DELETE FROM "jobs" AS q USING unnest($1::bigint[]) WITH ORDINALITY AS __held(k0, __n) WHERE q."id" = __held.k0 RETURNING __held.__n::text;
+-- binds: ids[0]
+-- answers: ordinal
+
+-- unlock many
+SELECT COALESCE(string_agg(released::int::text, '' ORDER BY n), '') FROM (SELECT n, pg_advisory_unlock(name) AS released FROM unnest($1::bigint[]) WITH ORDINALITY AS l(name, n) OFFSET 0) AS l;
+-- binds: names
+
 -- finish
 DELETE FROM "jobs" WHERE "id" = $1;
 -- binds: id[0]

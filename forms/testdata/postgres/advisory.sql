@@ -13,19 +13,14 @@ CREATE INDEX "jobs_claim_idx" ON "jobs" ("group", "retry_after", "id");
 CREATE INDEX "jobs_order_idx" ON "jobs" ("retry_after", "id");
 
 -- candidates
-SELECT "id"::text AS __id0, COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)) AS __lock, hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0)::text AS __name FROM "jobs" WHERE "group" = $1 AND "retry_after" <= $2 AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT unnest($3::bigint[])) ORDER BY "retry_after", "id" LIMIT $4::bigint;
+SELECT "id"::text AS __id0, COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)) AS __lock, hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0)::text AS __name, "attempt"::text AS __attempt FROM "jobs" WHERE "group" = $1 AND "retry_after" <= $2 AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT unnest($3::bigint[])) ORDER BY "retry_after", "id" LIMIT $4::bigint;
 -- binds: group, now, names, limit
--- answers: id[0], lock, name
+-- answers: id[0], lock, name, attempt
 
 -- take
 UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" = $1 AND ctid = ANY(ARRAY(SELECT ctid FROM "jobs" WHERE "id" = $1 AND "group" = $2 AND "retry_after" <= $3 FOR NO KEY UPDATE SKIP LOCKED)) RETURNING "id"::text, "attempt"::text, "group"::text, "payload", "retry_after"::text;
 -- binds: id[0], group, now
 -- answers: id[0], attempt, group, payload, retry_after
-
--- candidates ahead
-SELECT "id"::text AS __id0, COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)) AS __lock, hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0)::text AS __name FROM "jobs" WHERE "group" = $1 AND "retry_after" <= $2 AND "attempt" < $3 AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT unnest($4::bigint[])) ORDER BY "retry_after", "id" LIMIT $5::bigint;
--- binds: group, now, cap, names, limit
--- answers: id[0], lock, name
 
 -- take ahead
 UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" = $1 AND ctid = ANY(ARRAY(SELECT ctid FROM "jobs" WHERE "id" = $1 AND "group" = $2 AND "retry_after" <= $3 AND "attempt" < $4 FOR NO KEY UPDATE SKIP LOCKED)) RETURNING "id"::text, "attempt"::text, "group"::text, "payload", "retry_after"::text;
@@ -39,6 +34,29 @@ SELECT pg_try_advisory_lock($1::bigint)::int::text;
 -- unlock
 SELECT pg_advisory_unlock($1::bigint)::int::text;
 -- binds: name
+
+-- lock many
+SELECT set_config('inbox_wasm.locked', COALESCE(string_agg(taken::int::text, '' ORDER BY n), ''), true) FROM (SELECT n, pg_try_advisory_lock(name) AS taken FROM unnest($1::bigint[]) WITH ORDINALITY AS l(name, n) OFFSET 0) AS l;
+-- binds: names
+
+-- take many
+UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE ctid = ANY(ARRAY(SELECT q.ctid FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS __c(__k0, __name, __n) JOIN "jobs" AS q ON q."id" = __k0 WHERE substr(current_setting('inbox_wasm.locked'), __n::int, 1) = '1' AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) = __name AND "group" = $3 AND "retry_after" <= $4 FOR NO KEY UPDATE OF q SKIP LOCKED)) RETURNING "id"::text, "attempt"::text, "group"::text, "payload", "retry_after"::text;
+-- binds: ids[0], names, group, now
+-- answers: id[0], attempt, group, payload, retry_after
+
+-- take many ahead
+UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE ctid = ANY(ARRAY(SELECT q.ctid FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS __c(__k0, __name, __n) JOIN "jobs" AS q ON q."id" = __k0 WHERE substr(current_setting('inbox_wasm.locked'), __n::int, 1) = '1' AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) = __name AND "group" = $3 AND "retry_after" <= $4 AND "attempt" < $5 FOR NO KEY UPDATE OF q SKIP LOCKED)) RETURNING "id"::text, "attempt"::text, "group"::text, "payload", "retry_after"::text;
+-- binds: ids[0], names, group, now, cap
+-- answers: id[0], attempt, group, payload, retry_after
+
+-- finish many
+DELETE FROM "jobs" AS q USING unnest($1::bigint[]) WITH ORDINALITY AS __held(k0, __n) WHERE q."id" = __held.k0 RETURNING __held.__n::text;
+-- binds: ids[0]
+-- answers: ordinal
+
+-- unlock many
+SELECT COALESCE(string_agg(released::int::text, '' ORDER BY n), '') FROM (SELECT n, pg_advisory_unlock(name) AS released FROM unnest($1::bigint[]) WITH ORDINALITY AS l(name, n) OFFSET 0) AS l;
+-- binds: names
 
 -- finish
 DELETE FROM "jobs" WHERE "id" = $1;
@@ -61,9 +79,9 @@ DELETE FROM "jobs" WHERE "id" = $1;
 -- binds: id[0]
 
 -- candidates of all groups
-SELECT "id"::text AS __id0, COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)) AS __lock, hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0)::text AS __name FROM "jobs" WHERE "group" NOT IN ($1, $2) AND "retry_after" <= $3 AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT unnest($4::bigint[])) ORDER BY "retry_after", "id" LIMIT $5::bigint;
+SELECT "id"::text AS __id0, COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)) AS __lock, hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0)::text AS __name, "attempt"::text AS __attempt FROM "jobs" WHERE "group" NOT IN ($1, $2) AND "retry_after" <= $3 AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT (classid::bigint << 32) | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) NOT IN (SELECT unnest($4::bigint[])) ORDER BY "retry_after", "id" LIMIT $5::bigint;
 -- binds: except[0], except[1], now, names, limit
--- answers: id[0], lock, name
+-- answers: id[0], lock, name, attempt
 
 -- take of all groups
 UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" = $1 AND ctid = ANY(ARRAY(SELECT ctid FROM "jobs" WHERE "id" = $1 AND "group" NOT IN ($2, $3) AND "retry_after" <= $4 FOR NO KEY UPDATE SKIP LOCKED)) RETURNING "id"::text, "attempt"::text, "group"::text, "payload", "retry_after"::text;

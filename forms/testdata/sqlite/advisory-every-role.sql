@@ -18,23 +18,16 @@ CREATE INDEX "jobs_claim_idx" ON "jobs" ("group", "processed_at", "priority", "r
 CREATE INDEX "jobs_order_idx" ON "jobs" ("processed_at", "priority", "retry_after", "id");
 
 -- candidates
-SELECT "id", COALESCE(('{jobs}''\-' || CASE typeof("partition_key") WHEN 'blob' THEN hex("partition_key") ELSE CAST("partition_key" AS TEXT) END || '-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __lock, '=' || COALESCE(('{jobs}''\-' || CASE typeof("partition_key") WHEN 'blob' THEN hex("partition_key") ELSE CAST("partition_key" AS TEXT) END || '-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __name FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "processed_at" IS NULL AND "retry_after" <= ? AND '=' || COALESCE(('{jobs}''\-' || CASE typeof("partition_key") WHEN 'blob' THEN hex("partition_key") ELSE CAST("partition_key" AS TEXT) END || '-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "priority", "retry_after", "id" LIMIT ?;
+SELECT "id", COALESCE(('{jobs}''\-' || CASE typeof("partition_key") WHEN 'blob' THEN hex("partition_key") ELSE CAST("partition_key" AS TEXT) END || '-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __lock, '=' || COALESCE(('{jobs}''\-' || CASE typeof("partition_key") WHEN 'blob' THEN hex("partition_key") ELSE CAST("partition_key" AS TEXT) END || '-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __name, "attempt" FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "processed_at" IS NULL AND "retry_after" <= ? AND '=' || COALESCE(('{jobs}''\-' || CASE typeof("partition_key") WHEN 'blob' THEN hex("partition_key") ELSE CAST("partition_key" AS TEXT) END || '-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "priority", "retry_after", "id" LIMIT ?;
 -- binds: group, now, limit
 -- list: ?
 -- list binds: name
--- answers: id[0], lock, name
+-- answers: id[0], lock, name, attempt
 
 -- take
 UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" = ? AND likelihood("group" = ?, 0.001) AND "processed_at" IS NULL AND "retry_after" <= ? RETURNING "id", "attempt", "group", "partition_key", "headers", "payload", "priority", CAST("retry_after" AS CHAR);
 -- binds: id[0], group, now
 -- answers: id[0], attempt, group, partition_key, headers, payload, priority, retry_after
-
--- candidates ahead
-SELECT "id", COALESCE(('{jobs}''\-' || CASE typeof("partition_key") WHEN 'blob' THEN hex("partition_key") ELSE CAST("partition_key" AS TEXT) END || '-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __lock, '=' || COALESCE(('{jobs}''\-' || CASE typeof("partition_key") WHEN 'blob' THEN hex("partition_key") ELSE CAST("partition_key" AS TEXT) END || '-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __name FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "processed_at" IS NULL AND "retry_after" <= ? AND "attempt" < ? AND '=' || COALESCE(('{jobs}''\-' || CASE typeof("partition_key") WHEN 'blob' THEN hex("partition_key") ELSE CAST("partition_key" AS TEXT) END || '-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "priority", "retry_after", "id" LIMIT ?;
--- binds: group, now, cap, limit
--- list: ?
--- list binds: name
--- answers: id[0], lock, name
 
 -- take ahead
 UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" = ? AND likelihood("group" = ?, 0.001) AND "processed_at" IS NULL AND "retry_after" <= ? AND "attempt" < ? RETURNING "id", "attempt", "group", "partition_key", "headers", "payload", "priority", CAST("retry_after" AS CHAR);
@@ -62,11 +55,11 @@ DELETE FROM "jobs" WHERE "id" = ?;
 -- binds: id[0]
 
 -- candidates of all groups
-SELECT "id", COALESCE(('{jobs}''\-' || CASE typeof("partition_key") WHEN 'blob' THEN hex("partition_key") ELSE CAST("partition_key" AS TEXT) END || '-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __lock, '=' || COALESCE(('{jobs}''\-' || CASE typeof("partition_key") WHEN 'blob' THEN hex("partition_key") ELSE CAST("partition_key" AS TEXT) END || '-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __name FROM "jobs" WHERE "group" NOT IN (?, ?) AND "processed_at" IS NULL AND "retry_after" <= ? AND '=' || COALESCE(('{jobs}''\-' || CASE typeof("partition_key") WHEN 'blob' THEN hex("partition_key") ELSE CAST("partition_key" AS TEXT) END || '-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "priority", "retry_after", "id" LIMIT ?;
+SELECT "id", COALESCE(('{jobs}''\-' || CASE typeof("partition_key") WHEN 'blob' THEN hex("partition_key") ELSE CAST("partition_key" AS TEXT) END || '-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __lock, '=' || COALESCE(('{jobs}''\-' || CASE typeof("partition_key") WHEN 'blob' THEN hex("partition_key") ELSE CAST("partition_key" AS TEXT) END || '-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __name, "attempt" FROM "jobs" WHERE "group" NOT IN (?, ?) AND "processed_at" IS NULL AND "retry_after" <= ? AND '=' || COALESCE(('{jobs}''\-' || CASE typeof("partition_key") WHEN 'blob' THEN hex("partition_key") ELSE CAST("partition_key" AS TEXT) END || '-' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "priority", "retry_after", "id" LIMIT ?;
 -- binds: except[0], except[1], now, limit
 -- list: ?
 -- list binds: name
--- answers: id[0], lock, name
+-- answers: id[0], lock, name, attempt
 
 -- take of all groups
 UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" = ? AND "group" NOT IN (?, ?) AND "processed_at" IS NULL AND "retry_after" <= ? RETURNING "id", "attempt", "group", "partition_key", "headers", "payload", "priority", CAST("retry_after" AS CHAR);

@@ -11,23 +11,16 @@ CREATE TABLE "My ""Jobs""" (
 CREATE INDEX "My ""Jobs""_claim_idx" ON "My ""Jobs""" ("group", "tenant", "order");
 
 -- candidates
-SELECT "tenant", "order", COALESCE((CASE typeof("a b") WHEN 'blob' THEN hex("a b") ELSE CAST("a b" AS TEXT) END), ('My "Jobs" ' || CASE typeof("tenant") WHEN 'blob' THEN hex("tenant") ELSE CAST("tenant" AS TEXT) END || ',' || CASE typeof("order") WHEN 'blob' THEN hex("order") ELSE CAST("order" AS TEXT) END)) AS __lock, '=' || COALESCE((CASE typeof("a b") WHEN 'blob' THEN hex("a b") ELSE CAST("a b" AS TEXT) END), ('My "Jobs" ' || CASE typeof("tenant") WHEN 'blob' THEN hex("tenant") ELSE CAST("tenant" AS TEXT) END || ',' || CASE typeof("order") WHEN 'blob' THEN hex("order") ELSE CAST("order" AS TEXT) END)) AS __name FROM "My ""Jobs""" WHERE likelihood("group" = ?, 0.001) AND typeof("tenant") NOT IN ('blob', 'null') AND typeof("order") NOT IN ('blob', 'null') AND '=' || COALESCE((CASE typeof("a b") WHEN 'blob' THEN hex("a b") ELSE CAST("a b" AS TEXT) END), ('My "Jobs" ' || CASE typeof("tenant") WHEN 'blob' THEN hex("tenant") ELSE CAST("tenant" AS TEXT) END || ',' || CASE typeof("order") WHEN 'blob' THEN hex("order") ELSE CAST("order" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "tenant", "order" LIMIT ?;
+SELECT "tenant", "order", COALESCE((CASE typeof("a b") WHEN 'blob' THEN hex("a b") ELSE CAST("a b" AS TEXT) END), ('My "Jobs" ' || CASE typeof("tenant") WHEN 'blob' THEN hex("tenant") ELSE CAST("tenant" AS TEXT) END || ',' || CASE typeof("order") WHEN 'blob' THEN hex("order") ELSE CAST("order" AS TEXT) END)) AS __lock, '=' || COALESCE((CASE typeof("a b") WHEN 'blob' THEN hex("a b") ELSE CAST("a b" AS TEXT) END), ('My "Jobs" ' || CASE typeof("tenant") WHEN 'blob' THEN hex("tenant") ELSE CAST("tenant" AS TEXT) END || ',' || CASE typeof("order") WHEN 'blob' THEN hex("order") ELSE CAST("order" AS TEXT) END)) AS __name, "select" FROM "My ""Jobs""" WHERE likelihood("group" = ?, 0.001) AND typeof("tenant") NOT IN ('blob', 'null') AND typeof("order") NOT IN ('blob', 'null') AND '=' || COALESCE((CASE typeof("a b") WHEN 'blob' THEN hex("a b") ELSE CAST("a b" AS TEXT) END), ('My "Jobs" ' || CASE typeof("tenant") WHEN 'blob' THEN hex("tenant") ELSE CAST("tenant" AS TEXT) END || ',' || CASE typeof("order") WHEN 'blob' THEN hex("order") ELSE CAST("order" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "tenant", "order" LIMIT ?;
 -- binds: group, limit
 -- list: ?
 -- list binds: name
--- answers: id[0], id[1], lock, name
+-- answers: id[0], id[1], lock, name, attempt
 
 -- take
 UPDATE "My ""Jobs""" SET "select" = CASE WHEN "select" < 9223372036854775807 THEN "select" + 1 ELSE "select" END WHERE "tenant" = ? AND "order" = ? AND likelihood("group" = ?, 0.001) AND typeof("tenant") NOT IN ('blob', 'null') AND typeof("order") NOT IN ('blob', 'null') RETURNING "tenant", "order", "select", "group", "payload";
 -- binds: id[0], id[1], group
 -- answers: id[0], id[1], attempt, group, payload
-
--- candidates ahead
-SELECT "tenant", "order", COALESCE((CASE typeof("a b") WHEN 'blob' THEN hex("a b") ELSE CAST("a b" AS TEXT) END), ('My "Jobs" ' || CASE typeof("tenant") WHEN 'blob' THEN hex("tenant") ELSE CAST("tenant" AS TEXT) END || ',' || CASE typeof("order") WHEN 'blob' THEN hex("order") ELSE CAST("order" AS TEXT) END)) AS __lock, '=' || COALESCE((CASE typeof("a b") WHEN 'blob' THEN hex("a b") ELSE CAST("a b" AS TEXT) END), ('My "Jobs" ' || CASE typeof("tenant") WHEN 'blob' THEN hex("tenant") ELSE CAST("tenant" AS TEXT) END || ',' || CASE typeof("order") WHEN 'blob' THEN hex("order") ELSE CAST("order" AS TEXT) END)) AS __name FROM "My ""Jobs""" WHERE likelihood("group" = ?, 0.001) AND typeof("tenant") NOT IN ('blob', 'null') AND typeof("order") NOT IN ('blob', 'null') AND "select" < ? AND '=' || COALESCE((CASE typeof("a b") WHEN 'blob' THEN hex("a b") ELSE CAST("a b" AS TEXT) END), ('My "Jobs" ' || CASE typeof("tenant") WHEN 'blob' THEN hex("tenant") ELSE CAST("tenant" AS TEXT) END || ',' || CASE typeof("order") WHEN 'blob' THEN hex("order") ELSE CAST("order" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "tenant", "order" LIMIT ?;
--- binds: group, cap, limit
--- list: ?
--- list binds: name
--- answers: id[0], id[1], lock, name
 
 -- take ahead
 UPDATE "My ""Jobs""" SET "select" = CASE WHEN "select" < 9223372036854775807 THEN "select" + 1 ELSE "select" END WHERE "tenant" = ? AND "order" = ? AND likelihood("group" = ?, 0.001) AND typeof("tenant") NOT IN ('blob', 'null') AND typeof("order") NOT IN ('blob', 'null') AND "select" < ? RETURNING "tenant", "order", "select", "group", "payload";
@@ -55,11 +48,11 @@ DELETE FROM "My ""Jobs""" WHERE "tenant" = ? AND "order" = ?;
 -- binds: id[0], id[1]
 
 -- candidates of all groups
-SELECT "tenant", "order", COALESCE((CASE typeof("a b") WHEN 'blob' THEN hex("a b") ELSE CAST("a b" AS TEXT) END), ('My "Jobs" ' || CASE typeof("tenant") WHEN 'blob' THEN hex("tenant") ELSE CAST("tenant" AS TEXT) END || ',' || CASE typeof("order") WHEN 'blob' THEN hex("order") ELSE CAST("order" AS TEXT) END)) AS __lock, '=' || COALESCE((CASE typeof("a b") WHEN 'blob' THEN hex("a b") ELSE CAST("a b" AS TEXT) END), ('My "Jobs" ' || CASE typeof("tenant") WHEN 'blob' THEN hex("tenant") ELSE CAST("tenant" AS TEXT) END || ',' || CASE typeof("order") WHEN 'blob' THEN hex("order") ELSE CAST("order" AS TEXT) END)) AS __name FROM "My ""Jobs""" WHERE "group" NOT IN (?, ?) AND typeof("tenant") NOT IN ('blob', 'null') AND typeof("order") NOT IN ('blob', 'null') AND '=' || COALESCE((CASE typeof("a b") WHEN 'blob' THEN hex("a b") ELSE CAST("a b" AS TEXT) END), ('My "Jobs" ' || CASE typeof("tenant") WHEN 'blob' THEN hex("tenant") ELSE CAST("tenant" AS TEXT) END || ',' || CASE typeof("order") WHEN 'blob' THEN hex("order") ELSE CAST("order" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "tenant", "order" LIMIT ?;
+SELECT "tenant", "order", COALESCE((CASE typeof("a b") WHEN 'blob' THEN hex("a b") ELSE CAST("a b" AS TEXT) END), ('My "Jobs" ' || CASE typeof("tenant") WHEN 'blob' THEN hex("tenant") ELSE CAST("tenant" AS TEXT) END || ',' || CASE typeof("order") WHEN 'blob' THEN hex("order") ELSE CAST("order" AS TEXT) END)) AS __lock, '=' || COALESCE((CASE typeof("a b") WHEN 'blob' THEN hex("a b") ELSE CAST("a b" AS TEXT) END), ('My "Jobs" ' || CASE typeof("tenant") WHEN 'blob' THEN hex("tenant") ELSE CAST("tenant" AS TEXT) END || ',' || CASE typeof("order") WHEN 'blob' THEN hex("order") ELSE CAST("order" AS TEXT) END)) AS __name, "select" FROM "My ""Jobs""" WHERE "group" NOT IN (?, ?) AND typeof("tenant") NOT IN ('blob', 'null') AND typeof("order") NOT IN ('blob', 'null') AND '=' || COALESCE((CASE typeof("a b") WHEN 'blob' THEN hex("a b") ELSE CAST("a b" AS TEXT) END), ('My "Jobs" ' || CASE typeof("tenant") WHEN 'blob' THEN hex("tenant") ELSE CAST("tenant" AS TEXT) END || ',' || CASE typeof("order") WHEN 'blob' THEN hex("order") ELSE CAST("order" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "tenant", "order" LIMIT ?;
 -- binds: except[0], except[1], limit
 -- list: ?
 -- list binds: name
--- answers: id[0], id[1], lock, name
+-- answers: id[0], id[1], lock, name, attempt
 
 -- take of all groups
 UPDATE "My ""Jobs""" SET "select" = CASE WHEN "select" < 9223372036854775807 THEN "select" + 1 ELSE "select" END WHERE "tenant" = ? AND "order" = ? AND "group" NOT IN (?, ?) AND typeof("tenant") NOT IN ('blob', 'null') AND typeof("order") NOT IN ('blob', 'null') RETURNING "tenant", "order", "select", "group", "payload";

@@ -13,23 +13,16 @@ CREATE INDEX "jobs_claim_idx" ON "jobs" ("group", "retry_after", "id");
 CREATE INDEX "jobs_order_idx" ON "jobs" ("retry_after", "id");
 
 -- candidates
-SELECT "id", COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __lock, '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __name FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "retry_after" <= ? AND '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "retry_after", "id" LIMIT ?;
+SELECT "id", COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __lock, '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __name, "attempt" FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "retry_after" <= ? AND '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "retry_after", "id" LIMIT ?;
 -- binds: group, now, limit
 -- list: ?
 -- list binds: name
--- answers: id[0], lock, name
+-- answers: id[0], lock, name, attempt
 
 -- take
 UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" = ? AND likelihood("group" = ?, 0.001) AND "retry_after" <= ? RETURNING "id", "attempt", "group", "payload", CAST("retry_after" AS CHAR);
 -- binds: id[0], group, now
 -- answers: id[0], attempt, group, payload, retry_after
-
--- candidates ahead
-SELECT "id", COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __lock, '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __name FROM "jobs" WHERE likelihood("group" = ?, 0.001) AND "retry_after" <= ? AND "attempt" < ? AND '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "retry_after", "id" LIMIT ?;
--- binds: group, now, cap, limit
--- list: ?
--- list binds: name
--- answers: id[0], lock, name
 
 -- take ahead
 UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" = ? AND likelihood("group" = ?, 0.001) AND "retry_after" <= ? AND "attempt" < ? RETURNING "id", "attempt", "group", "payload", CAST("retry_after" AS CHAR);
@@ -57,11 +50,11 @@ DELETE FROM "jobs" WHERE "id" = ?;
 -- binds: id[0]
 
 -- candidates of all groups
-SELECT "id", COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __lock, '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __name FROM "jobs" WHERE "group" NOT IN (?, ?) AND "retry_after" <= ? AND '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "retry_after", "id" LIMIT ?;
+SELECT "id", COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __lock, '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) AS __name, "attempt" FROM "jobs" WHERE "group" NOT IN (?, ?) AND "retry_after" <= ? AND '=' || COALESCE(('jobs-' || CASE typeof("channel") WHEN 'blob' THEN hex("channel") ELSE CAST("channel" AS TEXT) END), ('jobs ' || CASE typeof("id") WHEN 'blob' THEN hex("id") ELSE CAST("id" AS TEXT) END)) NOT IN (/*list*/) ORDER BY "retry_after", "id" LIMIT ?;
 -- binds: except[0], except[1], now, limit
 -- list: ?
 -- list binds: name
--- answers: id[0], lock, name
+-- answers: id[0], lock, name, attempt
 
 -- take of all groups
 UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 9223372036854775807 THEN "attempt" + 1 ELSE "attempt" END WHERE "id" = ? AND "group" NOT IN (?, ?) AND "retry_after" <= ? RETURNING "id", "attempt", "group", "payload", CAST("retry_after" AS CHAR);

@@ -26,19 +26,14 @@ INSERT INTO [jobs] ([payload]) VALUES (@p1);
 SELECT CONVERT(nvarchar(max), COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0)), CONVERT(nvarchar(max), COALESCE(SUM(CASE WHEN 1 = 1 THEN 1 ELSE 0 END), 0)), CONVERT(nvarchar(max), COUNT(*)) FROM [jobs] WITH (READUNCOMMITTED) WHERE 1 = 1;
 
 -- candidates
-SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), __lock, __name FROM [jobs] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'jobs ' + CONVERT(nvarchar(max), [id]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE 1 = 1 AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p2)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [id];
+SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), __lock, __name, CONVERT(nvarchar(max), [attempt]) FROM [jobs] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'jobs ' + CONVERT(nvarchar(max), [id]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE 1 = 1 AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p2)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [id];
 -- binds: limit, names
--- answers: id[0], lock, name
+-- answers: id[0], lock, name, attempt
 
 -- take
 UPDATE [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) SET [attempt] = CASE WHEN [attempt] < 2147483647 THEN [attempt] + 1 ELSE [attempt] END OUTPUT CONVERT(nvarchar(max), deleted.[id]), CONVERT(nvarchar(max), inserted.[attempt]), deleted.[payload] WHERE [id] = @p1 AND 1 = 1;
 -- binds: id[0]
 -- answers: id[0], attempt, payload
-
--- candidates ahead
-SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), __lock, __name FROM [jobs] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'jobs ' + CONVERT(nvarchar(max), [id]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE 1 = 1 AND [attempt] < @p2 AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p3)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [id];
--- binds: limit, cap, names
--- answers: id[0], lock, name
 
 -- take ahead
 UPDATE [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) SET [attempt] = CASE WHEN [attempt] < 2147483647 THEN [attempt] + 1 ELSE [attempt] END OUTPUT CONVERT(nvarchar(max), deleted.[id]), CONVERT(nvarchar(max), inserted.[attempt]), deleted.[payload] WHERE [id] = @p1 AND 1 = 1 AND [attempt] < @p2;

@@ -39,19 +39,14 @@ SELECT CONVERT(nvarchar(max), COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0
 -- binds: now, group
 
 -- candidates
-SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), __lock, __name FROM [jobs] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'jobs ' + CONVERT(nvarchar(max), [id]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] = @p2 AND [processed_at] IS NULL AND [retry_after] <= @p3 AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p4)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [priority], [retry_after], [id];
+SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), __lock, __name, CONVERT(nvarchar(max), [attempt]) FROM [jobs] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'jobs ' + CONVERT(nvarchar(max), [id]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] = @p2 AND [processed_at] IS NULL AND [retry_after] <= @p3 AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p4)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [priority], [retry_after], [id];
 -- binds: limit, group, now, names
--- answers: id[0], lock, name
+-- answers: id[0], lock, name, attempt
 
 -- take
 UPDATE [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) SET [attempt] = CASE WHEN [attempt] < 2147483647 THEN [attempt] + 1 ELSE [attempt] END OUTPUT CONVERT(nvarchar(max), deleted.[id]), CONVERT(nvarchar(max), inserted.[attempt]), CONVERT(nvarchar(max), deleted.[group]), CONVERT(nvarchar(max), deleted.[partition_key]), CONVERT(nvarchar(max), deleted.[headers]), deleted.[payload], CONVERT(nvarchar(max), deleted.[priority]), CONVERT(nvarchar(34), deleted.[retry_after], 121) WHERE [id] = @p1 AND [group] = @p2 AND [processed_at] IS NULL AND [retry_after] <= @p3;
 -- binds: id[0], group, now
 -- answers: id[0], attempt, group, partition_key, headers, payload, priority, retry_after
-
--- candidates ahead
-SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), __lock, __name FROM [jobs] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'jobs ' + CONVERT(nvarchar(max), [id]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] = @p2 AND [processed_at] IS NULL AND [retry_after] <= @p3 AND [attempt] < @p4 AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p5)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [priority], [retry_after], [id];
--- binds: limit, group, now, cap, names
--- answers: id[0], lock, name
 
 -- take ahead
 UPDATE [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) SET [attempt] = CASE WHEN [attempt] < 2147483647 THEN [attempt] + 1 ELSE [attempt] END OUTPUT CONVERT(nvarchar(max), deleted.[id]), CONVERT(nvarchar(max), inserted.[attempt]), CONVERT(nvarchar(max), deleted.[group]), CONVERT(nvarchar(max), deleted.[partition_key]), CONVERT(nvarchar(max), deleted.[headers]), deleted.[payload], CONVERT(nvarchar(max), deleted.[priority]), CONVERT(nvarchar(34), deleted.[retry_after], 121) WHERE [id] = @p1 AND [group] = @p2 AND [processed_at] IS NULL AND [retry_after] <= @p3 AND [attempt] < @p4;
@@ -87,9 +82,9 @@ DELETE FROM [jobs] WHERE [id] = @p1;
 -- binds: id[0]
 
 -- candidates of all groups
-SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), __lock, __name FROM [jobs] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'jobs ' + CONVERT(nvarchar(max), [id]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] NOT IN (@p2, @p3) AND [processed_at] IS NULL AND [retry_after] <= @p4 AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p5)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [priority], [retry_after], [id];
+SELECT TOP (@p1) CONVERT(nvarchar(max), [id]), __lock, __name, CONVERT(nvarchar(max), [attempt]) FROM [jobs] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'jobs ' + CONVERT(nvarchar(max), [id]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] NOT IN (@p2, @p3) AND [processed_at] IS NULL AND [retry_after] <= @p4 AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p5)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [priority], [retry_after], [id];
 -- binds: limit, except[0], except[1], now, names
--- answers: id[0], lock, name
+-- answers: id[0], lock, name, attempt
 
 -- take of all groups
 UPDATE [jobs] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) SET [attempt] = CASE WHEN [attempt] < 2147483647 THEN [attempt] + 1 ELSE [attempt] END OUTPUT CONVERT(nvarchar(max), deleted.[id]), CONVERT(nvarchar(max), inserted.[attempt]), CONVERT(nvarchar(max), deleted.[group]), CONVERT(nvarchar(max), deleted.[partition_key]), CONVERT(nvarchar(max), deleted.[headers]), deleted.[payload], CONVERT(nvarchar(max), deleted.[priority]), CONVERT(nvarchar(34), deleted.[retry_after], 121) WHERE [id] = @p1 AND [group] NOT IN (@p2, @p3) AND [processed_at] IS NULL AND [retry_after] <= @p4;

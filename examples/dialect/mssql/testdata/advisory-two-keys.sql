@@ -32,19 +32,14 @@ SELECT CONVERT(nvarchar(max), COALESCE(SUM(CASE WHEN 1 = 0 THEN 1 ELSE 0 END), 0
 -- binds: group
 
 -- candidates
-SELECT TOP (@p1) CONVERT(nvarchar(max), [tenant]), CONVERT(nvarchar(max), [order]), __lock, __name FROM [My "Jobs" [1]]] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'My "Jobs" [1] ' + CONVERT(nvarchar(max), [tenant]) + N',' + CONVERT(nvarchar(max), [order]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] = @p2 AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p3)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [tenant], [order];
+SELECT TOP (@p1) CONVERT(nvarchar(max), [tenant]), CONVERT(nvarchar(max), [order]), __lock, __name, CONVERT(nvarchar(max), [select]) FROM [My "Jobs" [1]]] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'My "Jobs" [1] ' + CONVERT(nvarchar(max), [tenant]) + N',' + CONVERT(nvarchar(max), [order]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] = @p2 AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p3)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [tenant], [order];
 -- binds: limit, group, names
--- answers: id[0], id[1], lock, name
+-- answers: id[0], id[1], lock, name, attempt
 
 -- take
 UPDATE [My "Jobs" [1]]] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) SET [select] = CASE WHEN [select] < 2147483647 THEN [select] + 1 ELSE [select] END OUTPUT CONVERT(nvarchar(max), deleted.[tenant]), CONVERT(nvarchar(max), deleted.[order]), CONVERT(nvarchar(max), inserted.[select]), CONVERT(nvarchar(max), deleted.[group]), deleted.[payload] WHERE [tenant] = @p1 AND [order] = @p2 AND [group] = @p3;
 -- binds: id[0], id[1], group
 -- answers: id[0], id[1], attempt, group, payload
-
--- candidates ahead
-SELECT TOP (@p1) CONVERT(nvarchar(max), [tenant]), CONVERT(nvarchar(max), [order]), __lock, __name FROM [My "Jobs" [1]]] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'My "Jobs" [1] ' + CONVERT(nvarchar(max), [tenant]) + N',' + CONVERT(nvarchar(max), [order]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] = @p2 AND [select] < @p3 AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p4)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [tenant], [order];
--- binds: limit, group, cap, names
--- answers: id[0], id[1], lock, name
 
 -- take ahead
 UPDATE [My "Jobs" [1]]] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) SET [select] = CASE WHEN [select] < 2147483647 THEN [select] + 1 ELSE [select] END OUTPUT CONVERT(nvarchar(max), deleted.[tenant]), CONVERT(nvarchar(max), deleted.[order]), CONVERT(nvarchar(max), inserted.[select]), CONVERT(nvarchar(max), deleted.[group]), deleted.[payload] WHERE [tenant] = @p1 AND [order] = @p2 AND [group] = @p3 AND [select] < @p4;
@@ -80,9 +75,9 @@ DELETE FROM [My "Jobs" [1]]] WHERE [tenant] = @p1 AND [order] = @p2;
 -- binds: id[0], id[1]
 
 -- candidates of all groups
-SELECT TOP (@p1) CONVERT(nvarchar(max), [tenant]), CONVERT(nvarchar(max), [order]), __lock, __name FROM [My "Jobs" [1]]] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'My "Jobs" [1] ' + CONVERT(nvarchar(max), [tenant]) + N',' + CONVERT(nvarchar(max), [order]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] NOT IN (@p2, @p3) AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p4)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [tenant], [order];
+SELECT TOP (@p1) CONVERT(nvarchar(max), [tenant]), CONVERT(nvarchar(max), [order]), __lock, __name, CONVERT(nvarchar(max), [select]) FROM [My "Jobs" [1]]] WITH (READPAST, READCOMMITTEDLOCK) CROSS APPLY (SELECT COALESCE((N'it''s-' + CONVERT(nvarchar(max), [channel]) + N'/' + CONVERT(nvarchar(max), [id])), (N'My "Jobs" [1] ' + CONVERT(nvarchar(max), [tenant]) + N',' + CONVERT(nvarchar(max), [order]))) AS __lock) AS __locks CROSS APPLY (SELECT CASE WHEN DATALENGTH(__lock) > 510 THEN CONVERT(nvarchar(255), HASHBYTES('SHA2_256', __lock), 2) ELSE CONVERT(nvarchar(255), __lock) END AS __name) AS __names WHERE [group] NOT IN (@p2, @p3) AND __name COLLATE Latin1_General_BIN2 NOT IN (SELECT [value] FROM OPENJSON(@p4)) AND APPLOCK_TEST(N'public', __name, N'Exclusive', N'Session') = 1 ORDER BY [tenant], [order];
 -- binds: limit, except[0], except[1], names
--- answers: id[0], id[1], lock, name
+-- answers: id[0], id[1], lock, name, attempt
 
 -- take of all groups
 UPDATE [My "Jobs" [1]]] WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK) SET [select] = CASE WHEN [select] < 2147483647 THEN [select] + 1 ELSE [select] END OUTPUT CONVERT(nvarchar(max), deleted.[tenant]), CONVERT(nvarchar(max), deleted.[order]), CONVERT(nvarchar(max), inserted.[select]), CONVERT(nvarchar(max), deleted.[group]), deleted.[payload] WHERE [tenant] = @p1 AND [order] = @p2 AND [group] NOT IN (@p3, @p4);
