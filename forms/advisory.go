@@ -21,6 +21,7 @@ type Advisory struct {
 	source
 	dialect dialect.Advisory
 	locks   *Locks
+	place   string // of the store, by which the locks are registered
 	// own says that the table's locks are the user's own, and apart that each delivery has a session of its own.
 	own, apart bool
 	// rules are set where deliveries have transactions.
@@ -52,7 +53,7 @@ const (
 	// maxKeys is how many deliveries a session keeps. The server's table of locks is shared by all of
 	// its sessions, and new connections fail when it is full: at some 12,700 locks by PostgreSQL's
 	// own settings.
-	maxKeys = 512
+	maxKeys = 1024
 	// answerIn bounds a lock, an unlock and a probe: a session that takes longer is retired.
 	answerIn = 2 * time.Second
 	// hireIn is how long one more session is waited for.
@@ -80,7 +81,7 @@ func NewAdvisory(s store.Store, o Options) (*Advisory, error) {
 	ahead := o.selection()
 	ahead.BelowCap = o.MaxAttempts > 0
 	a := &Advisory{
-		source: newSource(s, o), dialect: d, locks: o.Locks,
+		source: newSource(s, o), dialect: d, locks: o.Locks, place: s.Place(),
 		claim: d.AdvisoryClaim(t, o.selection()),
 		take:  d.Take(t, o.selection()), takeAhead: d.Take(t, ahead),
 		lock: d.Lock(), unlock: d.Unlock(),

@@ -75,7 +75,7 @@ func (a *Advisory) candidates(ctx context.Context, ask int, tried map[string]boo
 	a.resting.collect(now, names)
 	a.window.names(names)
 	if !a.own {
-		a.locks.names(a.store.Place(), names)
+		a.locks.names(a.place, names)
 	}
 	b := &bind{source: &a.source, now: now, limit: ask}
 	args, n := b.candidateArguments(s, names)

@@ -243,7 +243,7 @@ func (a *Advisory) disband(k *keeper) error {
 // lockRow tries a lock without waiting.
 func (a *Advisory) lockRow(ctx context.Context, k *keeper, l *keyLock) (bool, error) {
 	if !a.own {
-		if l.listed = a.locks.take(a.store.Place(), l.name); !l.listed {
+		if l.listed = a.locks.take(a.place, l.name); !l.listed {
 			return false, nil
 		}
 	}
@@ -276,7 +276,7 @@ func (a *Advisory) unlockRow(ctx context.Context, k *keeper, l *keyLock) bool {
 func (a *Advisory) forget(l *keyLock) {
 	if l.listed {
 		l.listed = false
-		a.locks.free(a.store.Place(), l.name)
+		a.locks.free(a.place, l.name)
 	}
 }
 

@@ -31,7 +31,7 @@ func newAdvisoryGroups(d dialect.AdvisoryMany, t *dialect.Table, o Options) *adv
 func (a *Advisory) takeMany(ctx context.Context, k *keeper, picks []candidate, ahead bool) (deliveries []*Delivery, err error) {
 	listed := make([]*candidate, 0, len(picks))
 	for i := range picks {
-		if l := &picks[i].lock; a.locks.take(a.store.Place(), l.name) {
+		if l := &picks[i].lock; a.locks.take(a.place, l.name) {
 			l.keeper, l.listed = k, true
 			listed = append(listed, &picks[i])
 		}

@@ -152,9 +152,9 @@ func taken(b *dialect.Builder, t *dialect.Table, s dialect.Selection) {
 		names[i] = "__k" + strconv.Itoa(i)
 		match[i] = "q." + quote(c.Name) + " = " + names[i]
 	}
-	b.Add(" FROM unnest(", strings.Join(arrays, ", "), ", ", b.Bind(dialect.LockNames), "::bigint[]) WITH ORDINALITY AS __c(",
-		strings.Join(names, ", "), ", __name, __n) JOIN ", grammar.Table(t), " AS q ON ", strings.Join(match, " AND "),
-		" WHERE substr(current_setting(", lockedSetting, "), __n::int, 1) = '1' AND ", hash(lockText.LockKey(t)), " = __name AND ")
+	b.Add(" FROM unnest(", strings.Join(arrays, ", "), ", ", b.Bind(dialect.LockNames), "::bigint[], string_to_array(current_setting(", lockedSetting,
+		"), NULL)) AS __c(", strings.Join(names, ", "), ", __name, __locked) JOIN ", grammar.Table(t), " AS q ON ", strings.Join(match, " AND "),
+		" WHERE __locked = '1' AND ", hash(lockText.LockKey(t)), " = __name AND ")
 	grammar.Claimable(b, t, s)
 }
 

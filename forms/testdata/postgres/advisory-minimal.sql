@@ -26,7 +26,7 @@ SELECT set_config('inbox_wasm.locked', COALESCE(string_agg(taken::int::text, '' 
 -- binds: names
 
 -- take many
-SELECT "id"::text, "payload" FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS __c(__k0, __name, __n) JOIN "jobs" AS q ON q."id" = __k0 WHERE substr(current_setting('inbox_wasm.locked'), __n::int, 1) = '1' AND hashtextextended((E'jobs-' || "id"::text), 0) = __name AND 1 = 1;
+SELECT "id"::text, "payload" FROM unnest($1::bigint[], $2::bigint[], string_to_array(current_setting('inbox_wasm.locked'), NULL)) AS __c(__k0, __name, __locked) JOIN "jobs" AS q ON q."id" = __k0 WHERE __locked = '1' AND hashtextextended((E'jobs-' || "id"::text), 0) = __name AND 1 = 1;
 -- binds: ids[0], names
 -- answers: id[0], payload
 

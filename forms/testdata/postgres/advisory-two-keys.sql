@@ -38,12 +38,12 @@ SELECT set_config('inbox_wasm.locked', COALESCE(string_agg(taken::int::text, '' 
 -- binds: names
 
 -- take many
-UPDATE "My ""Jobs""" SET "select" = CASE WHEN "select" < 2147483647 THEN "select" + 1 ELSE "select" END WHERE ctid = ANY(ARRAY(SELECT q.ctid FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS __c(__k0, __k1, __name, __n) JOIN "My ""Jobs""" AS q ON q."tenant" = __k0 AND q."order" = __k1 WHERE substr(current_setting('inbox_wasm.locked'), __n::int, 1) = '1' AND hashtextextended(COALESCE(("a b"::text), (E'My "Jobs" ' || "tenant"::text || E',' || "order"::text)), 0) = __name AND "group" = $4 FOR NO KEY UPDATE OF q SKIP LOCKED)) RETURNING "tenant"::text, "order"::text, "select"::text, "group"::text, "payload";
+UPDATE "My ""Jobs""" SET "select" = CASE WHEN "select" < 2147483647 THEN "select" + 1 ELSE "select" END WHERE ctid = ANY(ARRAY(SELECT q.ctid FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], string_to_array(current_setting('inbox_wasm.locked'), NULL)) AS __c(__k0, __k1, __name, __locked) JOIN "My ""Jobs""" AS q ON q."tenant" = __k0 AND q."order" = __k1 WHERE __locked = '1' AND hashtextextended(COALESCE(("a b"::text), (E'My "Jobs" ' || "tenant"::text || E',' || "order"::text)), 0) = __name AND "group" = $4 FOR NO KEY UPDATE OF q SKIP LOCKED)) RETURNING "tenant"::text, "order"::text, "select"::text, "group"::text, "payload";
 -- binds: ids[0], ids[1], names, group
 -- answers: id[0], id[1], attempt, group, payload
 
 -- take many ahead
-UPDATE "My ""Jobs""" SET "select" = CASE WHEN "select" < 2147483647 THEN "select" + 1 ELSE "select" END WHERE ctid = ANY(ARRAY(SELECT q.ctid FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS __c(__k0, __k1, __name, __n) JOIN "My ""Jobs""" AS q ON q."tenant" = __k0 AND q."order" = __k1 WHERE substr(current_setting('inbox_wasm.locked'), __n::int, 1) = '1' AND hashtextextended(COALESCE(("a b"::text), (E'My "Jobs" ' || "tenant"::text || E',' || "order"::text)), 0) = __name AND "group" = $4 AND "select" < $5 FOR NO KEY UPDATE OF q SKIP LOCKED)) RETURNING "tenant"::text, "order"::text, "select"::text, "group"::text, "payload";
+UPDATE "My ""Jobs""" SET "select" = CASE WHEN "select" < 2147483647 THEN "select" + 1 ELSE "select" END WHERE ctid = ANY(ARRAY(SELECT q.ctid FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], string_to_array(current_setting('inbox_wasm.locked'), NULL)) AS __c(__k0, __k1, __name, __locked) JOIN "My ""Jobs""" AS q ON q."tenant" = __k0 AND q."order" = __k1 WHERE __locked = '1' AND hashtextextended(COALESCE(("a b"::text), (E'My "Jobs" ' || "tenant"::text || E',' || "order"::text)), 0) = __name AND "group" = $4 AND "select" < $5 FOR NO KEY UPDATE OF q SKIP LOCKED)) RETURNING "tenant"::text, "order"::text, "select"::text, "group"::text, "payload";
 -- binds: ids[0], ids[1], names, group, cap
 -- answers: id[0], id[1], attempt, group, payload
 

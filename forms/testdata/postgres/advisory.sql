@@ -40,12 +40,12 @@ SELECT set_config('inbox_wasm.locked', COALESCE(string_agg(taken::int::text, '' 
 -- binds: names
 
 -- take many
-UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE ctid = ANY(ARRAY(SELECT q.ctid FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS __c(__k0, __name, __n) JOIN "jobs" AS q ON q."id" = __k0 WHERE substr(current_setting('inbox_wasm.locked'), __n::int, 1) = '1' AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) = __name AND "group" = $3 AND "retry_after" <= $4 FOR NO KEY UPDATE OF q SKIP LOCKED)) RETURNING "id"::text, "attempt"::text, "group"::text, "payload", "retry_after"::text;
+UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE ctid = ANY(ARRAY(SELECT q.ctid FROM unnest($1::bigint[], $2::bigint[], string_to_array(current_setting('inbox_wasm.locked'), NULL)) AS __c(__k0, __name, __locked) JOIN "jobs" AS q ON q."id" = __k0 WHERE __locked = '1' AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) = __name AND "group" = $3 AND "retry_after" <= $4 FOR NO KEY UPDATE OF q SKIP LOCKED)) RETURNING "id"::text, "attempt"::text, "group"::text, "payload", "retry_after"::text;
 -- binds: ids[0], names, group, now
 -- answers: id[0], attempt, group, payload, retry_after
 
 -- take many ahead
-UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE ctid = ANY(ARRAY(SELECT q.ctid FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS __c(__k0, __name, __n) JOIN "jobs" AS q ON q."id" = __k0 WHERE substr(current_setting('inbox_wasm.locked'), __n::int, 1) = '1' AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) = __name AND "group" = $3 AND "retry_after" <= $4 AND "attempt" < $5 FOR NO KEY UPDATE OF q SKIP LOCKED)) RETURNING "id"::text, "attempt"::text, "group"::text, "payload", "retry_after"::text;
+UPDATE "jobs" SET "attempt" = CASE WHEN "attempt" < 2147483647 THEN "attempt" + 1 ELSE "attempt" END WHERE ctid = ANY(ARRAY(SELECT q.ctid FROM unnest($1::bigint[], $2::bigint[], string_to_array(current_setting('inbox_wasm.locked'), NULL)) AS __c(__k0, __name, __locked) JOIN "jobs" AS q ON q."id" = __k0 WHERE __locked = '1' AND hashtextextended(COALESCE((E'jobs-' || "channel"::text), (E'jobs ' || "id"::text)), 0) = __name AND "group" = $3 AND "retry_after" <= $4 AND "attempt" < $5 FOR NO KEY UPDATE OF q SKIP LOCKED)) RETURNING "id"::text, "attempt"::text, "group"::text, "payload", "retry_after"::text;
 -- binds: ids[0], names, group, now, cap
 -- answers: id[0], attempt, group, payload, retry_after
 
