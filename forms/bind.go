@@ -89,6 +89,10 @@ func (b *bind) value(p dialect.Param) any {
 	}
 	values := make([]any, len(b.rows))
 	for i, row := range b.rows {
+		if single == dialect.Token && i > 0 && row.Delivery.token == b.rows[i-1].Delivery.token {
+			values[i] = values[i-1] // the rows of a claim share it, and another one costs an allocation
+			continue
+		}
 		values[i] = b.rowValue(single, p.Part, row)
 	}
 	return values

@@ -16,6 +16,7 @@ type claimed struct {
 	source  *source
 	expires time.Time
 	rows    []claimedRow
+	arena   arena
 	// token and group are those of the last row, which most rows share.
 	token, group string
 	object       rowObject
@@ -32,7 +33,8 @@ type claimedRow struct {
 func (c *claimed) read(s *dialect.Statement, counted bool) func([][]byte) error {
 	highest := c.source.table.Column(dialect.Attempt).Max
 	return func(values [][]byte) error {
-		d := &Delivery{ID: make(ID, len(c.source.columns)), expires: c.expires}
+		d := c.arena.delivery(len(c.source.columns))
+		d.expires = c.expires
 		row := claimedRow{delivery: d}
 		c.object.start(c.source.table, d)
 		for i, output := range s.Returns {
@@ -53,9 +55,9 @@ func (c *claimed) read(s *dialect.Statement, counted bool) func([][]byte) error 
 			case dialect.FieldPartitionKey:
 				d.PartitionKey, d.HasPartitionKey = string(v), v != nil
 			case dialect.FieldHeaders:
-				d.Headers = slices.Clone(v)
+				d.Headers = c.arena.clone(v)
 			case dialect.FieldPayload:
-				d.Payload = slices.Clone(v)
+				d.Payload = c.arena.clone(v)
 			case dialect.FieldPriority:
 				row.priority = newPriority(v)
 			case dialect.FieldRetryAfter:

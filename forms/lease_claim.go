@@ -123,7 +123,7 @@ func (l *Lease) claimOnce(ctx context.Context, c *dialect.LeaseClaim, at positio
 func (l *Lease) newClaim(limit int) (*bind, *claimed) {
 	now := l.options.Now()
 	return &bind{source: &l.source, now: now, expiry: l.expiry(now), limit: limit},
-		&claimed{source: &l.source, expires: now.Add(l.options.Lease)}
+		&claimed{source: &l.source, expires: now.Add(l.options.Lease), arena: arena{rows: limit}}
 }
 
 // take runs a claim's statements and adds the rows that it took to the batch. In a claim of several

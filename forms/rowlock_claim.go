@@ -75,7 +75,7 @@ func (r *RowLock) look(limit int) *look {
 		c.take = limit
 	}
 	statement := r.claim(c)
-	batch := &claimed{source: &r.source}
+	batch := &claimed{source: &r.source, arena: arena{rows: limit}}
 	return &look{store.Step{Statement: statement, Args: b.arguments(statement, 0), Row: batch.read(statement, false)}, batch}
 }
 

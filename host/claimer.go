@@ -18,6 +18,9 @@ const (
 	// aheadFor is how much work the waiting rows should be: enough to cover the claim of the next
 	// ones, and little enough that other processes are not kept from the rows.
 	aheadFor = 100 * time.Millisecond
+	// telling is how many calls tell the rate before half of that time is over: at the start of a full queue claims
+	// would otherwise stay small for long.
+	telling = 64
 	// aheadByKey is how many rows a thread are claimed ahead at least where each key has its thread.
 	aheadByKey = 4
 	// maxPause bounds the poll interval where waiting for it would be pointless, and lastPause where
@@ -34,7 +37,7 @@ type claimer struct {
 	// rows that nobody would know of until their leases end.
 	statements context.Context
 
-	// rate is the rows whose calls end in a second, smoothed, as of the mark.
+	// rate is the rows whose calls end in a second, as of the mark: it rises at once and falls smoothly.
 	rate       float64
 	markTime   time.Time
 	markCalls  int64
@@ -97,8 +100,10 @@ func (c *claimer) ahead() int {
 		return c.fixed
 	}
 	now, calls := c.sub.now(), c.sub.counters.handled.Load()
-	if elapsed := now.Sub(c.markTime); elapsed >= aheadFor/2 {
-		c.rate = (c.rate + float64(calls-c.markCalls)/elapsed.Seconds()) / 2
+	n := calls - c.markCalls
+	if elapsed := now.Sub(c.markTime); elapsed >= aheadFor/2 || n >= telling && elapsed > 0 {
+		rate := float64(n) / elapsed.Seconds()
+		c.rate = max(rate, (c.rate+rate)/2)
 		c.markTime, c.markCalls = now, calls
 	}
 	return min(maxAhead, int(c.rate*aheadFor.Seconds()))
@@ -228,9 +233,8 @@ func (s *subscription) start(rows []*forms.Delivery, permit chan struct{}) {
 	if len(rows) == 0 {
 		return
 	}
-	tasks := make([]*task, len(rows))
+	tasks := newTasks(rows)
 	for i, d := range rows {
-		tasks[i] = newTask(d)
 		tasks[i].permit = permit
 		tasks[i].alone = s.alone(d)
 		if s.handler.ByKey && d.HasPartitionKey {

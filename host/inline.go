@@ -243,9 +243,8 @@ func (r *inline) claimWorked() {
 func (r *inline) handle(ctx context.Context, t *thread, rows []*forms.Delivery) (*batch, []verdict) {
 	guests, interrupt := context.WithCancel(ctx)
 	defer interrupt()
-	b := &batch{tasks: make([]*task, len(rows)), interrupt: interrupt}
+	b := &batch{tasks: newTasks(rows), interrupt: interrupt}
 	for i, d := range rows {
-		b.tasks[i] = newTask(d)
 		b.tasks[i].alone = r.sub.alone(d)
 	}
 	r.mu.Lock()

@@ -24,10 +24,11 @@ type policy struct {
 
 // settle decides what becomes of a delivery.
 func (p *policy) settle(d *forms.Delivery, r *engine.Result) (forms.Settlement, outcome) {
+	if r.Failure == engine.None {
+		return p.returned(d, r)
+	}
 	reason := r.Failure.String() + ": " + r.Reason
 	switch r.Failure {
-	case engine.None:
-		return p.returned(d, r)
 	case engine.Trap, engine.Exit:
 		return p.failed(d, p.handler.OnFailure.Trap, reason)
 	case engine.Timeout:

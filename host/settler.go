@@ -122,8 +122,8 @@ func (s *settler) settle(ctx context.Context) {
 	if len(s.batch) == 0 {
 		return
 	}
-	var open []*verdict
-	var settlements []*forms.Settlement
+	open := make([]*verdict, 0, len(s.batch))
+	settlements := make([]*forms.Settlement, 0, len(s.batch))
 	for i := range s.batch {
 		if v := &s.batch[i]; v.answer == nil {
 			open, settlements = append(open, v), append(settlements, &v.settlement)

@@ -38,14 +38,23 @@ type task struct {
 
 const anyThread = -1
 
-func newTask(d *forms.Delivery) *task {
-	t := &task{delivery: d, lane: anyThread}
-	expires := int64(math.MaxInt64)
-	if !d.Expires().IsZero() {
-		expires = d.Expires().UnixNano()
+func newTask(d *forms.Delivery) *task { return newTasks([]*forms.Delivery{d})[0] }
+
+// newTasks are the tasks of the rows of a claim, in one allocation.
+func newTasks(rows []*forms.Delivery) []*task {
+	room := make([]task, len(rows))
+	tasks := make([]*task, len(rows))
+	for i, d := range rows {
+		t := &room[i]
+		t.delivery, t.lane = d, anyThread
+		expires := int64(math.MaxInt64)
+		if !d.Expires().IsZero() {
+			expires = d.Expires().UnixNano()
+		}
+		t.expires.Store(expires)
+		tasks[i] = t
 	}
-	t.expires.Store(expires)
-	return t
+	return tasks
 }
 
 // released is the verdict on a row that was not started: it goes back with its attempt.
