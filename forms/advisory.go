@@ -24,6 +24,8 @@ type Advisory struct {
 	place   string // of the store, by which the locks are registered
 	// own says that the table's locks are the user's own, and apart that each delivery has a session of its own.
 	own, apart bool
+	// lanes is how many sessions keep deliveries where each keeps many.
+	lanes int
 	// rules are set where deliveries have transactions.
 	rules *guestRules
 
@@ -40,20 +42,23 @@ type Advisory struct {
 
 	resting resting
 	window  window
+	reach   int // how many rows a look reads at least; Claim's own
 
 	mu      sync.Mutex
 	keepers map[*keeper]bool // that are alive
-	spare   *keeper          // that can keep one more delivery
+	spares  []*keeper        // that can keep one more delivery
 	closed  bool
 	result  Closed
 	release func() error // of a database that this process occupies
 }
 
 const (
+	// maxLanes is how many sessions settle and take deliveries side by side.
+	maxLanes = 2
 	// maxKeys is how many deliveries a session keeps. The server's table of locks is shared by all of
 	// its sessions, and new connections fail when it is full: at some 12,700 locks by PostgreSQL's
 	// own settings.
-	maxKeys = 1024
+	maxKeys = 512
 	// answerIn bounds a lock, an unlock and a probe: a session that takes longer is retired.
 	answerIn = 2 * time.Second
 	// hireIn is how long one more session is waited for.
@@ -85,6 +90,7 @@ func NewAdvisory(s store.Store, o Options) (*Advisory, error) {
 		claim: d.AdvisoryClaim(t, o.selection()),
 		take:  d.Take(t, o.selection()), takeAhead: d.Take(t, ahead),
 		lock: d.Lock(), unlock: d.Unlock(),
+		lanes:    1,
 		settleIn: 5 * time.Second,
 		keepers:  map[*keeper]bool{},
 	}
@@ -104,6 +110,7 @@ func NewAdvisory(s store.Store, o Options) (*Advisory, error) {
 	a.apart = a.own || a.rules != nil
 	if many, ok := d.(dialect.AdvisoryMany); ok && !a.apart {
 		a.groups = newAdvisoryGroups(many, t, o)
+		a.lanes = min(maxLanes, max(1, o.Sessions))
 	}
 	a.change[Finish] = []dialect.Statement{d.Finish(t)}
 	a.change[Return] = []dialect.Statement{d.Return(t)}
@@ -160,6 +167,8 @@ type Held interface {
 	Close() (Closed, error)
 	// Connections is how many connections of the pool it holds, at most.
 	Connections() int
+	// Narrow has it make do with as few as it can, before it is opened.
+	Narrow()
 	// Frees says that the end of one delivery can make other rows claimable.
 	Frees() bool
 }
@@ -200,9 +209,12 @@ func (a *Advisory) Connections() int {
 	case a.apart:
 		return max(1, a.options.Sessions)
 	default:
-		return 1
+		return a.lanes
 	}
 }
+
+// Narrow implements [Held].
+func (a *Advisory) Narrow() { a.lanes = 1 }
 
 // Frees implements [Held]: the key is free again.
 func (a *Advisory) Frees() bool { return true }
@@ -213,7 +225,7 @@ func (a *Advisory) Close() (Closed, error) {
 	a.mu.Lock()
 	a.closed = true
 	keepers := a.keepers
-	a.keepers, a.spare = map[*keeper]bool{}, nil
+	a.keepers, a.spares = map[*keeper]bool{}, nil
 	release := a.release
 	a.release = nil
 	a.mu.Unlock()

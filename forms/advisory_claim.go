@@ -17,6 +17,8 @@ const (
 	// looks for.
 	claimRounds     = 8
 	spareCandidates = 8
+	// maxReach bounds how many rows a look reads for the next claims too, as long as nobody else takes them first.
+	maxReach = 2000
 	// refusedFor is how long a key is left alone whose lock is an error.
 	refusedFor = 10 * time.Second
 )
@@ -41,7 +43,7 @@ func (a *Advisory) Claim(ctx context.Context, limit int, ahead bool) ([]*Deliver
 		if !more || looks == claimRounds || len(c.deliveries) > 0 && !a.window.looks(time.Now()) {
 			break
 		}
-		more = c.look(ctx, limit-len(c.deliveries)+spareCandidates)
+		more = c.look(ctx, max(limit-len(c.deliveries)+spareCandidates, a.reach))
 		looks++
 	}
 	if len(c.deliveries) == 0 && c.err != nil {
@@ -257,6 +259,11 @@ func (a *Advisory) takeRows(ctx context.Context, k *keeper, picks []candidate, a
 			d.guest = &guest{}
 		}
 		k.kept[d] = true
+	}
+	if len(deliveries) == len(picks) {
+		a.reach = min(2*max(a.reach, len(picks)), maxReach)
+	} else {
+		a.reach = 0
 	}
 	for i := range picks {
 		switch l := &picks[i].lock; l.state {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
@@ -20,6 +22,7 @@ type keeper struct {
 	sequencer store.Sequencer
 	id        any // of the session on its server; nil where it has none
 	kept      map[*Delivery]bool
+	busy      atomic.Bool     // kept some when it was last given back
 	used      time.Time       // when the session last answered
 	lost      error           // why the session was retired
 	guests    store.GuestWork // the last work of a guest on it, until it is cleared of what that left
@@ -57,8 +60,14 @@ const (
 // there is no room.
 func (a *Advisory) keeper(ctx context.Context) (*keeper, error) {
 	a.mu.Lock()
-	k, count, closed := a.spare, len(a.keepers), a.closed
-	a.spare = nil
+	count, closed := len(a.keepers), a.closed
+	var k *keeper
+	// A claim on one session runs beside the settlements on another.
+	another := !a.apart && count > 0 && count < a.lanes && len(a.spares) > 0 && a.spares[0].busy.Load()
+	if len(a.spares) > 0 && !another {
+		k = a.spares[0]
+		a.spares = slices.Delete(a.spares, 0, 1)
+	}
 	a.mu.Unlock()
 	if closed {
 		return nil, ErrClosed
@@ -66,7 +75,7 @@ func (a *Advisory) keeper(ctx context.Context) (*keeper, error) {
 	if k != nil && a.usable(ctx, k) {
 		return k, nil
 	}
-	if a.apart && count >= max(1, a.options.Sessions) || !a.apart && k == nil && count > 0 {
+	if a.apart && count >= max(1, a.options.Sessions) || !a.apart && k == nil && count > 0 && !another {
 		return nil, nil
 	}
 	patience := answerIn
@@ -155,16 +164,18 @@ func (a *Advisory) giveBack(k *keeper) {
 	k.mu.Lock()
 	a.washKeeper(k)
 	lost, kept := k.lost != nil, len(k.kept)
+	k.busy.Store(kept > 0)
 	k.mu.Unlock()
 	if lost || a.apart && kept > 0 {
 		return
 	}
 	a.mu.Lock()
-	surplus := !a.closed && kept == 0 && a.spare != nil && a.spare != k
+	known := slices.Contains(a.spares, k)
+	surplus := !a.closed && kept == 0 && !known && len(a.spares) >= a.lanes
 	if surplus {
 		delete(a.keepers, k)
-	} else if !a.closed {
-		a.spare = k
+	} else if !a.closed && !known {
+		a.spares = append(a.spares, k)
 	}
 	a.mu.Unlock()
 	if surplus {
@@ -201,9 +212,7 @@ func (a *Advisory) retire(k *keeper, cause error) {
 	clear(k.kept)
 	a.mu.Lock()
 	delete(a.keepers, k)
-	if a.spare == k {
-		a.spare = nil
-	}
+	a.spares = slices.DeleteFunc(a.spares, func(other *keeper) bool { return other == k })
 	a.mu.Unlock()
 }
 

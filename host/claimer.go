@@ -18,8 +18,8 @@ const (
 	// aheadFor is how much work the waiting rows should be: enough to cover the claim of the next
 	// ones, and little enough that other processes are not kept from the rows.
 	aheadFor = 100 * time.Millisecond
-	// telling is how many calls tell the rate before half of that time is over: at the start of a full queue claims
-	// would otherwise stay small for long.
+	// telling is how many calls tell the rate before half of that time is over, where they took a twentieth of it: at the
+	// start of a full queue claims would otherwise stay small for long.
 	telling = 64
 	// aheadByKey is how many rows a thread are claimed ahead at least where each key has its thread.
 	aheadByKey = 4
@@ -101,7 +101,7 @@ func (c *claimer) ahead() int {
 	}
 	now, calls := c.sub.now(), c.sub.counters.handled.Load()
 	n := calls - c.markCalls
-	if elapsed := now.Sub(c.markTime); elapsed >= aheadFor/2 || n >= telling && elapsed > 0 {
+	if elapsed := now.Sub(c.markTime); elapsed >= aheadFor/2 || n >= telling && elapsed >= aheadFor/20 {
 		rate := float64(n) / elapsed.Seconds()
 		c.rate = max(rate, (c.rate+rate)/2)
 		c.markTime, c.markCalls = now, calls

@@ -13,23 +13,14 @@ import (
 // that is short of room runs fewer rows at once; one that has none for such claims is refused.
 func (c *checker) connections(subscriptions []*subscription) chan struct{} {
 	pool := c.config.Database.MaxConnections
-	sum, kept := 1, 0
-	var terms []string
-	for _, sub := range subscriptions {
-		if form, ok := sub.form.(forms.Connected); ok {
-			n := sub.handler.Threads * form.Connections()
-			sum += n
-			terms = append(terms, fmt.Sprintf("%d × %d of handlers.%s", sub.handler.Threads, form.Connections(), sub.handler.Name))
+	sum, kept, terms := holds(subscriptions)
+	if pool < 2+kept {
+		for _, sub := range subscriptions {
+			if held, ok := sub.form.(forms.Held); ok {
+				held.Narrow()
+			}
 		}
-		if form := sub.transactional(); form != nil && form.Opens() {
-			sum += sub.handler.Threads
-			terms = append(terms, fmt.Sprintf("%d of handlers.%s", sub.handler.Threads, sub.handler.Name))
-		}
-		if held, ok := sub.form.(forms.Held); ok && held.Connections() > 0 {
-			sum += held.Connections()
-			kept += held.Connections()
-			terms = append(terms, fmt.Sprintf("%d of handlers.%s", held.Connections(), sub.handler.Name))
-		}
+		sum, kept, terms = holds(subscriptions)
 	}
 	rest := make(chan struct{}, max(pool-1-kept, 1))
 	if len(terms) == 0 || sum <= pool {
@@ -46,6 +37,29 @@ func (c *checker) connections(subscriptions []*subscription) chan struct{} {
 		c.warnings = append(c.warnings, p)
 	}
 	return rest
+}
+
+// holds is how many connections subscriptions hold at most, with one for everything else, how many of those they keep,
+// and who takes them.
+func holds(subscriptions []*subscription) (sum, kept int, terms []string) {
+	sum = 1
+	for _, sub := range subscriptions {
+		if form, ok := sub.form.(forms.Connected); ok {
+			n := sub.handler.Threads * form.Connections()
+			sum += n
+			terms = append(terms, fmt.Sprintf("%d × %d of handlers.%s", sub.handler.Threads, form.Connections(), sub.handler.Name))
+		}
+		if form := sub.transactional(); form != nil && form.Opens() {
+			sum += sub.handler.Threads
+			terms = append(terms, fmt.Sprintf("%d of handlers.%s", sub.handler.Threads, sub.handler.Name))
+		}
+		if held, ok := sub.form.(forms.Held); ok && held.Connections() > 0 {
+			sum += held.Connections()
+			kept += held.Connections()
+			terms = append(terms, fmt.Sprintf("%d of handlers.%s", held.Connections(), sub.handler.Name))
+		}
+	}
+	return sum, kept, terms
 }
 
 // warnCrash warns of a cap that does not hold against rows that kill their process.
