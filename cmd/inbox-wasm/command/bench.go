@@ -103,6 +103,7 @@ func (f *benchFlags) apply(o *bench.Options) error {
 func (p *program) runBench(ctx context.Context, o bench.Options) error {
 	stop, _, release := signals(ctx)
 	defer release()
+	defer calmCollector()()
 	o.Databases = p.databases
 	o.Log = slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})
 	var finish func() error

@@ -44,6 +44,7 @@ func (p *program) runServe(ctx context.Context, untilEmpty, watch bool) (err err
 	}
 	stop, abort, release := signals(ctx)
 	defer release()
+	defer calmCollector()()
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
