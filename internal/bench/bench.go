@@ -45,7 +45,7 @@ type Options struct {
 	Rounds int
 	// Limit ends a drain that is not through its rows; so long are rows written for their latency.
 	Limit time.Duration
-	// Latency has the host run at half of what it reached, and takes the time of each row.
+	// Latency has the host run at half of what it reached, and idle, and takes the time of each row.
 	Latency bool
 	// Module is the handler's file; empty is the one that the program carries.
 	Module string
@@ -170,7 +170,7 @@ func (b *bench) measureForm(ctx context.Context, f Form, done *int, total int) (
 		if !b.Latency {
 			continue
 		}
-		err := b.latency(ctx, t, r)
+		err := errors.Join(b.latency(ctx, t, r), b.idle(ctx, t, workers))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

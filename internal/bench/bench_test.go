@@ -89,7 +89,7 @@ func TestTheHandlerIsItsSource(t *testing.T) {
 		``:                          "drop no JSON",
 	} {
 		for _, b.Module = range []string{carried, built} {
-			cfg, err := b.config(Lease, 1, 0)
+			cfg, err := b.config(Lease, setup{workers: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

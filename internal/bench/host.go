@@ -13,8 +13,8 @@ import (
 const look = time.Millisecond
 
 // serve runs the host on the table until work returns.
-func (t *queue) serve(ctx context.Context, workers, claim int, log slog.Handler, work func(context.Context, *host.Service) error) (err error) {
-	cfg, err := t.config(t.form, workers, claim)
+func (t *queue) serve(ctx context.Context, how setup, log slog.Handler, work func(context.Context, *host.Service) error) (err error) {
+	cfg, err := t.config(t.form, how)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (b *bench) host(name string, claim int) contestant {
 		if err != nil {
 			return d, err
 		}
-		err = t.serve(ctx, workers, claim, b.Log, func(ctx context.Context, s *host.Service) error {
+		err = t.serve(ctx, setup{workers: workers, claim: claim}, b.Log, func(ctx context.Context, s *host.Service) error {
 			began := b.start()
 			d = began.end(t.await(ctx, s))
 			return ctx.Err()

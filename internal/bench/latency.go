@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/forms"
 	"github.com/inbox-wasm/inbox-wasm/host"
 )
@@ -27,7 +28,7 @@ func (b *bench) latency(ctx context.Context, t *queue, r *results) error {
 	b.Progress(0, 0, fmt.Sprintf("%s, %d workers: latency at %.0f rows a second", t.form, r.workers, rate))
 	settlements := &settlements{next: b.Log, at: map[int]time.Time{}}
 	var written []time.Time
-	err := t.serve(ctx, r.workers, 0, settlements, func(ctx context.Context, s *host.Service) error {
+	err := t.serve(ctx, setup{workers: r.workers}, settlements, func(ctx context.Context, s *host.Service) error {
 		if err := warmUp(ctx, t, s); err != nil {
 			return err
 		}
@@ -40,15 +41,68 @@ func (b *bench) latency(ctx context.Context, t *queue, r *results) error {
 	if err != nil {
 		return err
 	}
-	times := settlements.since(written)
-	if len(times) == 0 {
-		return errors.New("no settlement was logged")
+	return b.report.addLatency(Latency{Form: t.form, Workers: r.workers, Load: "half", Rate: float64(len(written)) / t.Limit.Seconds()}, settlements.since(written))
+}
+
+// idleRows is how many rows find the host idle, and idlePause how long it is left alone between them: not a multiple of
+// anything that it waits for.
+const (
+	idleRows  = 200
+	idlePause = 7 * time.Millisecond
+)
+
+// idle takes the time of rows that find the host with nothing to do: those that the same process writes, and where the
+// database tells other sessions of rows, those that another one writes.
+func (b *bench) idle(ctx context.Context, t *queue, workers int) error {
+	if err := b.idleWith(ctx, t, setup{workers: workers}, "idle"); err != nil {
+		return err
 	}
-	b.report.Latencies = append(b.report.Latencies, Latency{
-		Form: t.form, Workers: r.workers, Rate: float64(len(written)) / t.Limit.Seconds(), Rows: len(times),
-		P50: percentile(times, 0.5), P95: percentile(times, 0.95), P99: percentile(times, 0.99), Max: percentile(times, 1),
+	if _, ok := b.store.Dialect().(dialect.Notifies); !ok {
+		return nil
+	}
+	return b.idleWith(ctx, t, setup{workers: workers, listen: true}, "idle, another process writes")
+}
+
+func (b *bench) idleWith(ctx context.Context, t *queue, how setup, load string) (err error) {
+	if err := t.renew(ctx); err != nil {
+		return err
+	}
+	b.Progress(0, 0, fmt.Sprintf("%s, %d workers: latency, %s", t.form, how.workers, load))
+	settlements := &settlements{next: b.Log, at: map[int]time.Time{}}
+	var written []time.Time
+	began := time.Now()
+	err = t.serve(ctx, how, settlements, func(ctx context.Context, s *host.Service) (err error) {
+		if err := warmUp(ctx, t, s); err != nil {
+			return err
+		}
+		writer := s
+		if how.listen {
+			// One that is not run knows nothing of the other but what the database tells.
+			cfg, err := t.config(t.form, how)
+			if err != nil {
+				return err
+			}
+			if writer, err = host.Open(ctx, host.Options{Config: cfg, Log: slog.New(b.Log), Databases: t.Databases}); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, writer.Close()) }()
+		}
+		for n := range idleRows {
+			if err := writer.Enqueue(ctx, tableName, []forms.Message{{Payload: t.payload(n)}}); err != nil {
+				return err
+			}
+			written = append(written, time.Now())
+			if err := settlements.await(ctx, n+2, 0); err != nil {
+				return err
+			}
+			time.Sleep(idlePause)
+		}
+		return nil
 	})
-	return nil
+	if err != nil {
+		return err
+	}
+	return b.report.addLatency(Latency{Form: t.form, Workers: how.workers, Load: load, Rate: idleRows / time.Since(began).Seconds()}, settlements.since(written))
 }
 
 // warmUp has the host settle a first row, so that its connections are open.
@@ -130,7 +184,7 @@ func (s *settlements) WithGroup(string) slog.Handler { return s }
 
 // await waits for so many settlements, but not for ever.
 func (s *settlements) await(ctx context.Context, n int, written time.Duration) error {
-	patience := 3*written + time.Second
+	patience := 3*written + 2*time.Second
 	for limit := time.Now().Add(patience); ; {
 		s.mu.Lock()
 		missing := n - len(s.at)

@@ -37,7 +37,7 @@ type queue struct {
 
 // newQueue makes the table. One that exists is somebody else's.
 func (b *bench) newQueue(ctx context.Context, f Form) (*queue, error) {
-	cfg, err := b.config(f, 1, 0)
+	cfg, err := b.config(f, setup{workers: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -134,6 +134,7 @@ table = "` + tableName + `"
 threads = %[3]d
 claim = %[4]s
 recycle_after = 0
+listen = %[5]t
 `
 
 var roles = map[Form]string{
@@ -142,18 +143,25 @@ var roles = map[Form]string{
 	Advisory: `advisory_lock = "` + tableName + `-{customer}"`,
 }
 
-// config is the host's configuration, of claims of a size that is automatic at 0.
-func (b *bench) config(f Form, workers, claim int) (*config.Config, error) {
+// setup is how the host is run.
+type setup struct {
+	workers int
+	claim   int  // rows; 0 is automatic
+	listen  bool // for rows that other processes write
+}
+
+// config is the host's configuration.
+func (b *bench) config(f Form, how setup) (*config.Config, error) {
 	size := `"auto"`
-	if claim > 0 {
-		size = strconv.Itoa(claim)
+	if how.claim > 0 {
+		size = strconv.Itoa(how.claim)
 	}
 	values := map[string]string{"URL": b.URL, "CACHE": filepath.Join(b.dir, "cache"), "MODULE": b.Module}
 	var schemes []string
 	for _, d := range b.Databases {
 		schemes = append(schemes, d.Schemes...)
 	}
-	return config.Parse("bench", fmt.Appendf(nil, toml, connections(workers), roles[f], workers, size), func(name string) (string, bool) {
+	return config.Parse("bench", fmt.Appendf(nil, toml, connections(how.workers), roles[f], how.workers, size, how.listen), func(name string) (string, bool) {
 		v, ok := values[name]
 		return v, ok
 	}, schemes...)

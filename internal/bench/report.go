@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"slices"
 	"time"
 )
@@ -46,6 +47,7 @@ type Result struct {
 type Latency struct {
 	Form    Form    `json:"form"`
 	Workers int     `json:"workers"`
+	Load    string  `json:"load"`            // half of what the host reached, or none: idle
 	Rate    float64 `json:"rows_per_second"` // as they were written
 	Rows    int     `json:"rows"`
 	// In seconds.
@@ -122,6 +124,17 @@ func (report *Report) add(r *results) {
 		result.Allocations = share(func(d drained) *float64 { return d.allocations })
 		report.Results = append(report.Results, result)
 	}
+}
+
+// addLatency adds the times of rows, which are sorted.
+func (report *Report) addLatency(l Latency, times []time.Duration) error {
+	if len(times) == 0 {
+		return errors.New("no settlement was logged")
+	}
+	l.Rows = len(times)
+	l.P50, l.P95, l.P99, l.Max = percentile(times, 0.5), percentile(times, 0.95), percentile(times, 0.99), percentile(times, 1)
+	report.Latencies = append(report.Latencies, l)
+	return nil
 }
 
 func spread(list []float64) Spread {

@@ -58,7 +58,7 @@ BENCH_PAYLOAD, BENCH_WORKERS and BENCH_SECONDS and prints {"rows": n, "seconds":
 	flags.IntVar(&o.Keys, "keys", 0, "keys that the rows share in the advisory form; default: one each")
 	flags.IntVar(&o.Rounds, "rounds", 5, "how often each takes its turn")
 	flags.DurationVar(&o.Limit, "limit", 2*time.Second, "when a drain ends that is not through its rows, and how long --latency takes")
-	flags.BoolVar(&o.Latency, "latency", false, "also take each row's time, with the host at half of what it reached")
+	flags.BoolVar(&o.Latency, "latency", false, "also take each row's time, with the host at half of what it reached, and idle")
 	flags.StringVar(&o.Module, "module", "", "the handler; default: one in C that parses the payload")
 	flags.StringArrayVar(&f.beside, "beside", nil, "another program that takes turns, as NAME=COMMAND; may be repeated")
 	return p.withJSON(c)
@@ -157,12 +157,12 @@ func (p *program) printBench(r *bench.Report) {
 	if len(r.Latencies) == 0 {
 		return
 	}
-	fmt.Fprintln(p.stdout, "\nfrom the commit of a row's insert to its settlement, by the host at half of its rows a second, in ms")
+	fmt.Fprintln(p.stdout, "\nfrom the commit of a row's insert to its settlement, by the host at half of its rows a second, and of single rows that find it idle, in ms")
 	rows = nil
 	for _, l := range r.Latencies {
-		rows = append(rows, table.Row{l.Form, l.Workers, fmt.Sprintf("%.0f", l.Rate), scaled(&l.P50, 1e3, 2), scaled(&l.P95, 1e3, 2), scaled(&l.P99, 1e3, 2), scaled(&l.Max, 1e3, 2)})
+		rows = append(rows, table.Row{l.Form, l.Workers, l.Load, fmt.Sprintf("%.0f", l.Rate), scaled(&l.P50, 1e3, 2), scaled(&l.P95, 1e3, 2), scaled(&l.P99, 1e3, 2), scaled(&l.Max, 1e3, 2)})
 	}
-	p.printTable(table.Row{"form", "workers", "rows/s", "p50", "p95", "p99", "max"}, rows)
+	p.printTable(table.Row{"form", "workers", "load", "rows/s", "p50", "p95", "p99", "max"}, rows)
 }
 
 // scaled is a figure with some decimals, and a dash where there is none.
