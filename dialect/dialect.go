@@ -139,6 +139,10 @@ type Held struct {
 	// Direct does what Many does, but waits for rows that another session has locked; nil where Many costs no
 	// more.
 	Direct *Statement
+	// Whole changes the rows of a list, [Size] of them, that share a token and the attempt behind it: all of them, or none where
+	// one is no longer held or locked by another session, for which it does not wait. It is a transaction of its own; nil where
+	// the database answers what it changed.
+	Whole *Statement
 	// Lock, where the database cannot answer what it changed, locks the rows of a list that nobody
 	// else has locked and answers their keys, tokens and attempts, for the caller to compare.
 	Lock *Statement

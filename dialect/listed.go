@@ -39,11 +39,17 @@ func (l *Listed) item(t *Table) (string, []Param) {
 
 // inList completes a statement with the condition that a row is of the list.
 func (l *Listed) inList(b *Builder, t *Table, after string, returns ...Output) *Statement {
+	b.Add(" WHERE ")
+	return l.listed(b, t, after, returns...)
+}
+
+// listed completes it where other conditions stand in front.
+func (l *Listed) listed(b *Builder, t *Table, after string, returns ...Output) *Statement {
 	keys, rows := l.IDs(t, ""), ""
 	if len(t.ID) > 1 {
 		keys, rows = "("+keys+")", l.RowList
 	}
-	b.Add(" WHERE ", keys, " IN (", rows, ListMark, ")", after)
+	b.Add(keys, " IN (", rows, ListMark, ")", after)
 	s := b.Statement(returns...)
 	s.Item, s.ItemParams = l.item(t)
 	return &s
@@ -111,7 +117,13 @@ func (l *Listed) token(t *Table) string {
 
 // held writes the condition that one row still holds its token.
 func (l *Listed) held(b *Builder, t *Table) {
-	b.Add(" WHERE ", l.KeyIs(b, t), " AND ", l.Role(t, "", LockedUntil), " = ", b.Bind(Token))
+	b.Add(" WHERE ", l.KeyIs(b, t), " AND ")
+	l.holds(b, t)
+}
+
+// holds writes the condition that a row has a token.
+func (l *Listed) holds(b *Builder, t *Table) {
+	b.Add(l.Role(t, "", LockedUntil), " = ", b.Bind(Token))
 	if t.Has(Attempt) {
 		b.Add(" AND ", l.Role(t, "", Attempt), " = ", b.Bind(Count))
 	}
@@ -135,7 +147,7 @@ func (l *Listed) LeaseExtend(t *Table) Held {
 // LeaseFinish implements [Lease].
 func (l *Listed) LeaseFinish(t *Table) Held {
 	if !t.Has(ProcessedAt) {
-		return Held{Lock: l.lock(t), Many: l.remove(t)}
+		return Held{Lock: l.lock(t), Many: l.remove(t), Whole: l.removeWhole(t)}
 	}
 	b := l.Builder()
 	b.Add("UPDATE ", l.Table(t), l.byKey(t), " SET ", l.Role(t, "", ProcessedAt), " = ", b.Bind(Now), ", ",
@@ -154,15 +166,37 @@ func (l *Listed) remove(t *Table) *Statement {
 		b.Add("DELETE FROM ", l.Table(t))
 		return l.inList(b, t, "")
 	}
+	b.Add("DELETE q FROM (SELECT ", l.IDs(t, ""), ", ", l.Role(t, "", LockedUntil), " FROM ", l.Table(t), l.byKey(t))
+	return l.inList(b, t, unlimited+l.LockClause+") AS h STRAIGHT_JOIN "+l.Table(t)+
+		" AS q"+l.byKey(t)+" ON "+l.sameKey(t))
+}
+
+// removeWhole deletes the rows of a list that one claim has taken, or none of them: it locks those that still hold the token,
+// as remove does, and counts them.
+func (l *Listed) removeWhole(t *Table) *Statement {
+	if l.LockClause == "" {
+		return nil
+	}
+	b := l.Builder()
+	b.Add("DELETE q FROM (SELECT ", l.IDs(t, ""), ", COUNT(*) OVER () = ", b.Bind(Size), " AS __whole FROM (SELECT ", l.IDs(t, ""),
+		" FROM ", l.Table(t), l.byKey(t), " WHERE ")
+	l.holds(b, t)
+	b.Add(" AND ")
+	return l.listed(b, t, unlimited+l.LockClause+") AS k) AS h STRAIGHT_JOIN "+l.Table(t)+" AS q"+l.byKey(t)+
+		" ON "+l.sameKey(t)+" AND h.__whole")
+}
+
+// sameKey joins the rows of q with those of h.
+func (l *Listed) sameKey(t *Table) string {
 	match := make([]string, len(t.ID))
 	for i, name := range t.ID {
 		match[i] = "q." + l.Quote(name) + " = h." + l.Quote(name)
 	}
-	b.Add("DELETE q FROM (SELECT ", l.IDs(t, ""), ", ", l.Role(t, "", LockedUntil), " FROM ", l.Table(t), l.byKey(t))
-	// The limit keeps the read a step of its own.
-	return l.inList(b, t, " LIMIT 18446744073709551615"+l.LockClause+") AS h STRAIGHT_JOIN "+l.Table(t)+
-		" AS q"+l.byKey(t)+" ON "+strings.Join(match, " AND "))
+	return strings.Join(match, " AND ")
 }
+
+// unlimited keeps a read of rows a step of its own.
+const unlimited = " LIMIT 18446744073709551615"
 
 // LeaseReturn implements [Lease].
 func (l *Listed) LeaseReturn(t *Table) Held {

@@ -55,6 +55,8 @@ const (
 	// Count is the attempt that a delivery's claim left in the row: the token's second half.
 	Count  ParamName = "count"
 	Counts ParamName = "counts"
+	// Size is how many rows a list is about.
+	Size ParamName = "size"
 	// Until is when a returned row is due again, NULL for at once.
 	Until  ParamName = "until"
 	Untils ParamName = "untils"

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 )
 
 // bind gives the arguments of a statement about the subscription as a whole, and of a list of rows.
@@ -41,6 +42,15 @@ func (b *bind) arguments(s *dialect.Statement, listed int) []any {
 	return args
 }
 
+// step is a statement about the rows of b, a list of them or arrays.
+func step(s *dialect.Statement, b *bind) store.Step {
+	n := 0
+	if s.IsList() {
+		n = listLength(len(b.rows))
+	}
+	return store.Step{Statement: s, N: n, Args: b.arguments(s, n)}
+}
+
 var arrays = map[dialect.ParamName]dialect.ParamName{
 	dialect.IDs: dialect.ID, dialect.Tokens: dialect.Token, dialect.Counts: dialect.Count,
 	dialect.Untils: dialect.Until, dialect.Restores: dialect.Restore, dialect.Reasons: dialect.Reason,
@@ -55,6 +65,8 @@ func (b *bind) value(p dialect.Param) any {
 		return b.source.store.Dialect().FormatTime(b.expiry, b.source.table.Column(dialect.LockedUntil).Precision)
 	case dialect.Limit:
 		return int64(b.limit)
+	case dialect.Size:
+		return int64(len(b.rows))
 	case dialect.MarkKey:
 		return b.mark.key
 	case dialect.MarkTime:

@@ -84,6 +84,30 @@ func (t *deafTx) Commit(ctx context.Context) error {
 	return t.store.once(func() error { return t.Tx.Commit(ctx) }, t.Rollback)
 }
 
+func (d *deaf) Hold(ctx context.Context) (store.Session, error) {
+	session, err := d.Store.Hold(ctx)
+	return &deafSession{session, d}, err
+}
+
+type deafSession struct {
+	store.Session
+	store *deaf
+}
+
+func (s *deafSession) BeginWork(ctx context.Context, o store.TxOptions, first ...store.Step) (store.Work, error) {
+	work, err := s.Session.BeginWork(ctx, o, first...)
+	return &deafWork{work, s.store}, err
+}
+
+type deafWork struct {
+	store.Work
+	store *deaf
+}
+
+func (w *deafWork) CommitWith(ctx context.Context, last ...store.Step) error {
+	return w.store.once(func() error { return w.Work.CommitWith(ctx, last...) }, w.Rollback)
+}
+
 // eachDeaf runs a test on every database, for an answer that is lost before and one that is lost
 // after the statement took effect.
 func eachDeaf(t *testing.T, run func(t *testing.T, s *deaf, lose losing)) {

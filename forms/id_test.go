@@ -60,7 +60,7 @@ func keysOf(database string) []keys {
 			{"char(36)", []string{"char(36)"}, []string{"'123e4567-e89b-12d3-a456-426614174000'"}},
 			{"varchar", []string{"varchar(60)"}, texts},
 			{"varchar latin1", []string{"varchar(60) CHARACTER SET latin1 COLLATE latin1_bin"}, []string{"'a'", "'A'", "'ü'"}},
-			{"varbinary", []string{"varbinary(200)"}, []string{"X'20'", "X'00'", "X'0000'", "X'" + half + "'", "X'" + other + "'", "X'5c'", "X'27'"}},
+			{"varbinary", []string{"varbinary(200)"}, []string{"X'20'", "X'00'", "X'0000'", "X'" + half + "'", "X'" + other + "'", "X'5c'", "X'27'", "X'5c27'", "X'22'"}},
 			{"binary", []string{"binary(16)"}, []string{"X'123e4567e89b12d3a456426614174000'", "X'000000000000000000000000000000ff'"}},
 			{"decimal", []string{"decimal(40,10)"}, []string{"-1.5", "9", "10", "9007199254740992.5", "9007199254740993.5", "9007199254740992.4999999999", "123456789012345678901234567890"}},
 			{"time", []string{"datetime(6)"}, []string{"'2026-01-01 00:00:00.000001'", "'2026-01-01 00:00:00.000002'"}},

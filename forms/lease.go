@@ -113,6 +113,7 @@ func (l *Lease) Statements() []Named {
 		add(name+": lock", h.Lock)
 		add(name, h.Many)
 		add(name+": direct", h.Direct)
+		add(name+": whole", h.Whole)
 		for i := range h.One {
 			add(name, &h.One[i])
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
+	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 )
 
 // Claim takes at most limit claimable rows, in claim order. With ahead it leaves out the rows on their
@@ -105,18 +106,25 @@ func (l *Lease) claimOnce(ctx context.Context, c *dialect.LeaseClaim, at positio
 	if c.Stamp == nil {
 		return batch, l.take(ctx, l.store, c, b, batch)
 	}
-	tx, err := l.store.Begin(ctx)
+	session, err := l.store.Hold(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, tx.Rollback()) }()
-	if err := l.take(ctx, tx, c, b, batch); err != nil || len(batch.rows) == 0 {
-		return batch, err
+	tx, err := session.BeginWork(ctx, store.TxOptions{}, store.Step{Statement: &c.Take, Args: b.arguments(&c.Take, 0), Row: batch.read(&c.Take, false)})
+	if err != nil {
+		return nil, errors.Join(err, session.Release())
 	}
-	if err := tx.Commit(ctx); err != nil {
+	if len(batch.rows) == 0 {
+		endSession(session, tx.Rollback() == nil)
+		return batch, nil
+	}
+	stamp := l.newStamp(c, b, batch.rows)
+	if err = tx.CommitWith(ctx, stamp.steps...); err != nil {
+		endSession(session, l.store.Failure(err) != store.Unanswered && tx.Rollback() == nil)
 		return nil, fmt.Errorf("commit: %w", err)
 	}
-	return batch, nil
+	endSession(session, true)
+	return batch, stamp.read()
 }
 
 // newClaim reads "now" once: what is due, which leases have ended and the new expiry all start from it.
@@ -126,9 +134,45 @@ func (l *Lease) newClaim(limit int) (*bind, *claimed) {
 		&claimed{source: &l.source, expires: now.Add(l.options.Lease), arena: arena{rows: limit}}
 }
 
-// take runs a claim's statements and adds the rows that it took to the batch. In a claim of several
-// steps it locks and reads the rows, stamps them, and reads back what the lease column made of the
-// expiry.
+// stamp writes the lease into the rows of a claim that has locked and read them, and reads back what the lease column made
+// of the expiry.
+type stamp struct {
+	rows  []claimedRow
+	token string
+	steps []store.Step
+}
+
+func (l *Lease) newStamp(c *dialect.LeaseClaim, b *bind, rows []claimedRow) *stamp {
+	all := make([]Settlement, len(rows))
+	b.rows = make([]*Settlement, len(rows))
+	for i, row := range rows {
+		all[i].Delivery = row.delivery
+		b.rows[i] = &all[i]
+	}
+	s := &stamp{rows: rows}
+	write := step(c.Stamp, b)
+	b.rows = b.rows[:1] // all of them get the same expiry
+	reread := step(c.Reread, b)
+	reread.Row = func(v [][]byte) error {
+		s.token = string(v[len(l.columns)])
+		return nil
+	}
+	s.steps = []store.Step{write, reread}
+	return s
+}
+
+// read gives the rows their token.
+func (s *stamp) read() error {
+	if s.token == "" {
+		return errors.New("a stamped row is not there to be read back")
+	}
+	for _, row := range s.rows {
+		row.delivery.token = s.token
+	}
+	return nil
+}
+
+// take runs a claim's statements one by one, and adds the rows that it took to the batch.
 func (l *Lease) take(ctx context.Context, w writer, c *dialect.LeaseClaim, b *bind, batch *claimed) error {
 	before := len(batch.rows)
 	counted := c.Stamp == nil
@@ -139,34 +183,26 @@ func (l *Lease) take(ctx context.Context, w writer, c *dialect.LeaseClaim, b *bi
 	if counted || len(rows) == 0 {
 		return nil
 	}
-	b.rows = make([]*Settlement, len(rows))
-	for i, row := range rows {
-		b.rows[i] = &Settlement{Delivery: row.delivery}
-	}
-	n := listLength(len(b.rows))
-	if _, err := w.Exec(ctx, c.Stamp, n, b.arguments(c.Stamp, n)); err != nil {
+	stamp := l.newStamp(c, b, rows)
+	write, reread := stamp.steps[0], stamp.steps[1]
+	if _, err := w.Exec(ctx, write.Statement, write.N, write.Args); err != nil {
 		return err
 	}
-	token := ""
-	err := w.Query(ctx, c.Reread, 1, b.arguments(c.Reread, 1), func(v [][]byte) error {
-		token = string(v[len(l.columns)])
-		return nil
-	})
-	if err != nil {
+	if err := w.Query(ctx, reread.Statement, reread.N, reread.Args, reread.Row); err != nil {
 		return err
 	}
-	if token == "" {
-		return errors.New("a stamped row is not there to be read back")
-	}
-	for _, row := range rows {
-		row.delivery.token = token
-	}
-	return nil
+	return stamp.read()
 }
 
-// listLength is the length at which a list of n rows is sent: the next power of two, so that few
-// different texts reach the database.
+// listStep is what the length of a long list is a multiple of.
+const listStep = 64
+
+// listLength is the length at which a list of n rows is sent, so that few different texts reach the database: the next
+// power of two, and for long lists, of which a server reads every entry, the next multiple of listStep.
 func listLength(n int) int {
+	if n > listStep {
+		return (n + listStep - 1) / listStep * listStep
+	}
 	length := 1
 	for length < n {
 		length *= 2

@@ -39,6 +39,7 @@ func (l *Lease) Settle(ctx context.Context, settlements []*Settlement) []Answer 
 			}
 			return true
 		},
+		whole:  l.settleWhole,
 		direct: func(ctx context.Context, rows []*Settlement) (*found, error) { return l.settleDirectly(ctx, now, rows) },
 		run: func(ctx context.Context, w writer, rows []*Settlement) (*found, error) {
 			return l.settleByChange(ctx, w, now, rows)
@@ -108,6 +109,8 @@ type work struct {
 	// it would have to wait for other sessions.
 	direct func(ctx context.Context, rows []*Settlement) (*found, error)
 	run    func(ctx context.Context, w writer, rows []*Settlement) (*found, error)
+	// whole, where the change has it, changes rows that are alike by one statement, all of them or none, and says which.
+	whole func(ctx context.Context, rows []*Settlement) (bool, error)
 }
 
 func single(h *dialect.Held) bool { return h.Many != nil && h.Lock == nil }
@@ -126,14 +129,23 @@ func (l *Lease) each(ctx context.Context, rows []*Settlement, w work) []Answer {
 			continue
 		}
 		if group = append(group, i); len(group) == maxGroup {
-			l.group(ctx, rows, group, w, answers)
+			l.together(ctx, rows, group, w, answers)
 			group = group[:0]
 		}
 	}
-	if len(group) > 0 {
-		l.group(ctx, rows, group, w, answers)
-	}
+	l.together(ctx, rows, group, w, answers)
 	return answers
+}
+
+// together runs a group: the rows that are alike as a whole each, where the change has that, and in one transaction those
+// of which that changed none.
+func (l *Lease) together(ctx context.Context, rows []*Settlement, indexes []int, w work, answers []Answer) {
+	if w.whole != nil {
+		indexes = l.wholes(ctx, rows, indexes, w, answers)
+	}
+	if len(indexes) > 0 {
+		l.group(ctx, rows, indexes, w, answers)
+	}
 }
 
 // group runs one group: first in one transaction, and row by row where that failed and changed

@@ -31,7 +31,7 @@ func (w *watched) note(s *dialect.Statement, n int, args []any) {
 
 func (w *watched) Begin(ctx context.Context) (store.Tx, error) {
 	tx, err := w.Store.Begin(ctx)
-	return &watchedTx{tx, w}, err
+	return &recordedTx{tx, w}, err
 }
 
 func (w *watched) Query(ctx context.Context, s *dialect.Statement, n int, args []any, row func([][]byte) error) error {
@@ -39,19 +39,9 @@ func (w *watched) Query(ctx context.Context, s *dialect.Statement, n int, args [
 	return w.Store.Query(ctx, s, n, args, row)
 }
 
-type watchedTx struct {
-	store.Tx
-	w *watched
-}
-
-func (t *watchedTx) Query(ctx context.Context, s *dialect.Statement, n int, args []any, row func([][]byte) error) error {
-	t.w.note(s, n, args)
-	return t.Tx.Query(ctx, s, n, args, row)
-}
-
-func (t *watchedTx) Exec(ctx context.Context, s *dialect.Statement, n int, args []any) (int64, error) {
-	t.w.note(s, n, args)
-	return t.Tx.Exec(ctx, s, n, args)
+func (w *watched) Hold(ctx context.Context) (store.Session, error) {
+	held, err := w.Store.Hold(ctx)
+	return &recordedSession{held, w}, err
 }
 
 // explain is the plan of a statement, run in a transaction that is rolled back.

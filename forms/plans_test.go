@@ -208,9 +208,14 @@ func (r *recorder) note(s *dialect.Statement, n int, args []any) {
 	}
 }
 
-func (r *recorder) steps(list []store.Step) {
+// noter remembers statements.
+type noter interface {
+	note(s *dialect.Statement, n int, args []any)
+}
+
+func noteSteps(r noter, list []store.Step) {
 	for _, step := range list {
-		r.note(step.Statement, 0, step.Args)
+		r.note(step.Statement, step.N, step.Args)
 	}
 }
 
@@ -236,7 +241,7 @@ func (r *recorder) Hold(ctx context.Context) (store.Session, error) {
 
 type recordedTx struct {
 	store.Tx
-	r *recorder
+	r noter
 }
 
 func (t *recordedTx) Query(ctx context.Context, s *dialect.Statement, n int, args []any, row func([][]byte) error) error {
@@ -251,7 +256,7 @@ func (t *recordedTx) Exec(ctx context.Context, s *dialect.Statement, n int, args
 
 type recordedSession struct {
 	store.Session
-	r *recorder
+	r noter
 }
 
 func (h *recordedSession) Query(ctx context.Context, s *dialect.Statement, n int, args []any, row func([][]byte) error) error {
@@ -270,18 +275,18 @@ func (h *recordedSession) Begin(ctx context.Context) (store.Tx, error) {
 }
 
 func (h *recordedSession) BeginWork(ctx context.Context, o store.TxOptions, first ...store.Step) (store.Work, error) {
-	h.r.steps(first)
+	noteSteps(h.r, first)
 	w, err := h.Session.BeginWork(ctx, o, first...)
 	return &recordedWork{w, h.r}, err
 }
 
 type recordedWork struct {
 	store.Work
-	r *recorder
+	r noter
 }
 
 func (w *recordedWork) CommitWith(ctx context.Context, last ...store.Step) error {
-	w.r.steps(last)
+	noteSteps(w.r, last)
 	return w.Work.CommitWith(ctx, last...)
 }
 

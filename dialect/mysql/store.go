@@ -33,11 +33,23 @@ func Open(ctx context.Context, d dialect.Dialect, rawURL string, o store.Options
 	db.SetMaxOpenConns(o.MaxConnections)
 	db.SetMaxIdleConns(o.MaxConnections)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	if err := db.PingContext(ctx); err != nil {
+	s := sqlstore.Config{DB: db, Dialect: d, Failure: failure, BeginWork: begin, Chain: "COMMIT AND CHAIN", Guest: guests(connector),
+		VersionSQL: "SELECT VERSION()", Place: config.Net + " " + config.Addr}
+	var version string
+	if err := db.QueryRowContext(ctx, s.VersionSQL).Scan(&version); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return sqlstore.New(sqlstore.Config{DB: db, Dialect: d, Failure: failure, BeginWork: begin, Guest: guests(connector), VersionSQL: "SELECT VERSION()",
-		Place: config.Net + " " + config.Addr}), nil
+	if strings.Contains(version, "MariaDB") {
+		s.Together = compound
+	}
+	return sqlstore.New(s), nil
+}
+
+// compound makes one statement of several, which MariaDB runs outside of stored programs too (MariaDB documentation, "BEGIN
+// NOT ATOMIC"); MySQL does not. Unlike several statements in one text it needs no connection that takes such texts, on which
+// a guest's one statement could become two.
+func compound(statements []string) string {
+	return "BEGIN NOT ATOMIC " + strings.Join(statements, "; ") + "; END"
 }
 
 func parse(rawURL string) (*mysqldriver.Config, error) {
@@ -112,7 +124,8 @@ func (s session) Connect(ctx context.Context) (driver.Conn, error) {
 
 // failure follows the servers' error reference: a deadlock (1213) and a lock wait (1205) pass, as do
 // too many connections (1040) and a table that changed under the statement (1412, 1020). A session that
-// was killed (1927, 1317) or whose server stops (1053) says nothing of what it did. A bad connection is one
+// was killed (1927, 1317), a statement that ran out of its time (1969), which may be a commit and what is behind it, and a
+// server that stops (1053) say nothing of what they did. A bad connection is one
 // on which nothing was sent, or whose server is read-only (1290, 1792, 1836) and did nothing.
 func failure(err error) store.Failure {
 	var answered *mysqldriver.MySQLError
@@ -126,7 +139,7 @@ func failure(err error) store.Failure {
 	switch answered.Number {
 	case 1213, 1205, 1040, 1412, 1020:
 		return store.Transient
-	case 1053, 1317, 1927:
+	case 1053, 1317, 1927, 1969:
 		return store.Unanswered
 	default:
 		return store.Refused

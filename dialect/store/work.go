@@ -10,7 +10,9 @@ import (
 // Step is one statement of several that travel together, in as few round trips as the database allows.
 type Step struct {
 	Statement *dialect.Statement
-	Args      []any
+	// N is how many rows of a list the statement is about, 0 for other statements.
+	N    int
+	Args []any
 	// Row is called for each row of the answer, as in [Conn].Query; nil where there is none to read.
 	Row func(values [][]byte) error
 }
@@ -38,10 +40,10 @@ type Work interface {
 	CommitWith(ctx context.Context, last ...Step) error
 }
 
-// Chainer is a [Work] whose database commits it and starts the next one in one round trip.
+// Chainer is a [Work] whose database commits it and starts the next one in fewer round trips than the two are.
 type Chainer interface {
-	// Chain runs the last steps, commits, starts another transaction in the place of this one and runs the first steps in
-	// it. It says whether the commit is known to have taken effect, also where the next transaction then failed. After an
+	// Chain runs the last steps, commits, starts another transaction in the place of this one, with the options that this one
+	// has, and runs the first steps in it. It says whether the commit is known to have taken effect, also where the next transaction then failed. After an
 	// error what is open has to be rolled back.
 	Chain(ctx context.Context, o TxOptions, last []Step, first ...Step) (committed bool, err error)
 }

@@ -50,11 +50,11 @@ func (c *session) RunGuest(ctx context.Context, s dialect.GuestStatement, args [
 		// A driver that writes arguments into the text must not meet a question mark that is none.
 		return &store.GuestError{Message: fmt.Sprintf("the statement has %d question marks, and there are %d arguments", s.Marks, len(args))}
 	}
-	if c.guest == nil {
+	if c.config.Guest == nil {
 		return errors.New("this store runs no statements of guests")
 	}
-	if c.guest.Bound != nil {
-		release, err := c.guest.Bound(c.held, a.Limit())
+	if c.config.Guest.Bound != nil {
+		release, err := c.config.Guest.Bound(c.held, a.Limit())
 		if err != nil {
 			return err
 		}
@@ -62,13 +62,13 @@ func (c *session) RunGuest(ctx context.Context, s dialect.GuestStatement, args [
 	}
 	values := make([]any, len(args))
 	for i, arg := range args {
-		values[i] = c.guest.Argument(arg)
+		values[i] = c.config.Guest.Argument(arg)
 	}
 	err := c.cancellable(ctx, func(ctx context.Context) error { return c.runGuest(ctx, s, values, a) })
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if answered := c.guest.Error(err); answered != nil {
+	if answered := c.config.Guest.Error(err); answered != nil {
 		return answered
 	}
 	return err
@@ -77,11 +77,11 @@ func (c *session) RunGuest(ctx context.Context, s dialect.GuestStatement, args [
 // cancellable runs a statement, and cancels it on the server when ctx ends: a driver that only closes the
 // connection leaves the statement running, with its locks.
 func (c *session) cancellable(ctx context.Context, run func(ctx context.Context) error) error {
-	if c.guest.Cancel == nil {
+	if c.config.Guest.Cancel == nil {
 		return run(ctx)
 	}
 	if c.id == "" {
-		if err := c.held.QueryRowContext(ctx, c.guest.SessionSQL).Scan(&c.id); err != nil {
+		if err := c.held.QueryRowContext(ctx, c.config.Guest.SessionSQL).Scan(&c.id); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func (c *session) cancellable(ctx context.Context, run func(ctx context.Context)
 		time.AfterFunc(cancelIn, cut) // after the call it cuts nothing
 		bounded, end := context.WithTimeout(running, cancelIn)
 		defer end()
-		if c.guest.Cancel(bounded, c.id) != nil {
+		if c.config.Guest.Cancel(bounded, c.id) != nil {
 			cut()
 		}
 	})
@@ -125,7 +125,7 @@ func (c *session) runGuest(ctx context.Context, s dialect.GuestStatement, args [
 	}
 	// It began with WITH.
 	var n int64
-	err = c.held.QueryRowContext(ctx, c.guest.ChangedSQL).Scan(&n)
+	err = c.held.QueryRowContext(ctx, c.config.Guest.ChangedSQL).Scan(&n)
 	a.Changed(max(n, 0))
 	return err
 }
@@ -155,7 +155,7 @@ func (c *session) queryGuest(ctx context.Context, s dialect.GuestStatement, args
 			return len(types), err
 		}
 		for i, v := range sources {
-			kind, v := c.guest.Kind(typeNames[i], v)
+			kind, v := c.config.Guest.Kind(typeNames[i], v)
 			if err := text.Scan(v); err != nil {
 				return len(types), err
 			}
@@ -166,14 +166,14 @@ func (c *session) queryGuest(ctx context.Context, s dialect.GuestStatement, args
 }
 
 // Wash implements [store.GuestWork]. The session's locks are not the guest's.
-func (w *work) Wash(ctx context.Context) error { return w.execAll(ctx, w.guest.Wash) }
+func (w *work) Wash(ctx context.Context) error { return w.execAll(ctx, w.config.Guest.Wash) }
 
 // Wash implements [store.GuestSession].
 func (s *session) Wash(ctx context.Context) error {
-	if err := s.execAll(ctx, s.guest.Leave); err != nil {
+	if err := s.execAll(ctx, s.config.Guest.Leave); err != nil {
 		return err
 	}
-	return s.execAll(ctx, s.guest.Wash)
+	return s.execAll(ctx, s.config.Guest.Wash)
 }
 
 func (s *session) execAll(ctx context.Context, texts []string) error {

@@ -21,6 +21,11 @@ type Config struct {
 	Failure func(err error) store.Failure
 	// BeginWork lists the statements that start a transaction in which a delivery is handled.
 	BeginWork func(o store.TxOptions) []string
+	// Chain is the statement that commits a transaction and starts another one like it, empty where there is none.
+	Chain string
+	// Together makes one statement of several, which the database runs in their order up to the first that fails; nil
+	// where each is a round trip of its own.
+	Together func(statements []string) string
 	// Guest says how statements of guests run, nil where they do not.
 	Guest *Guest
 	// VersionSQL answers the server's version.
@@ -77,7 +82,7 @@ func (s *Store) hold(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, unsent{err}
 	}
-	return &session{conn: conn{held}, held: held, begin: s.config.BeginWork, guest: s.config.Guest}, nil
+	return &session{conn: conn{held}, held: held, config: &s.config}, nil
 }
 
 // Prepare implements [store.Store].
@@ -138,6 +143,11 @@ func (c conn) Query(ctx context.Context, s *dialect.Statement, n int, args []any
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
+	return read(rows, row)
+}
+
+// read calls row for each row that is left of an answer.
+func read(rows *sql.Rows, row func([][]byte) error) error {
 	columns, err := rows.Columns()
 	if err != nil {
 		return err
@@ -225,10 +235,9 @@ func (c conn) ExecEach(ctx context.Context, s *dialect.Statement, args [][]any) 
 
 type session struct {
 	conn
-	held  *sql.Conn
-	begin func(o store.TxOptions) []string
-	guest *Guest
-	id    string // of the session on its server, once a guest needs it
+	held   *sql.Conn
+	config *Config
+	id     string // of the session on its server, once a guest needs it
 }
 
 // Begin implements [store.Session].

@@ -3,8 +3,10 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 )
 
@@ -12,31 +14,13 @@ import (
 // which would roll it back when ctx ends.
 func (s *session) BeginWork(ctx context.Context, o store.TxOptions, first ...store.Step) (store.Work, error) {
 	w := &work{session: s, open: true}
-	for _, sql := range s.begin(o) {
-		if _, err := s.held.ExecContext(ctx, sql); err != nil {
-			return nil, errors.Join(err, w.Rollback())
-		}
-	}
-	if err := s.run(ctx, first); err != nil {
+	if err := s.run(ctx, s.beginning(o, first)); err != nil {
 		return nil, errors.Join(err, w.Rollback())
 	}
-	return w, nil
-}
-
-// run runs steps one after the other.
-func (c conn) run(ctx context.Context, steps []store.Step) error {
-	for _, step := range steps {
-		var err error
-		if step.Row != nil {
-			err = c.Query(ctx, step.Statement, 0, step.Args, step.Row)
-		} else {
-			_, err = c.Exec(ctx, step.Statement, 0, step.Args)
-		}
-		if err != nil {
-			return err
-		}
+	if s.config.Chain != "" {
+		return &chain{w}, nil
 	}
-	return nil
+	return w, nil
 }
 
 // Ping implements [store.Worker].
@@ -48,12 +32,16 @@ type work struct {
 	open bool
 }
 
-// CommitWith implements [store.Work].
+// CommitWith implements [store.Work]. Where all of it is one statement, an error without an answer may come from behind
+// the commit.
 func (w *work) CommitWith(ctx context.Context, last ...store.Step) error {
-	if err := w.run(ctx, last); err != nil {
-		return &store.Uncommitted{Err: err}
+	if w.config.Together == nil {
+		if err := w.run(ctx, last); err != nil {
+			return &store.Uncommitted{Err: err}
+		}
+		last = nil
 	}
-	_, err := w.held.ExecContext(ctx, "COMMIT")
+	err := w.run(ctx, append(slices.Clip(last), commit))
 	w.open = err != nil
 	return err
 }
@@ -81,4 +69,33 @@ func (w *work) Rollback() error {
 	defer cancel()
 	_, err := w.held.ExecContext(ctx, "ROLLBACK")
 	return err
+}
+
+// chain is a transaction that another one like it can take the place of.
+type chain struct{ *work }
+
+var _ store.Chainer = (*chain)(nil)
+
+// probe is answered once everything in front of it has taken effect.
+var probe = &dialect.Statement{SQL: "SELECT 1"}
+
+// Chain implements [store.Chainer]. Where it is one statement, the answer to a question behind the commit says that this
+// took effect, whatever comes of the rest.
+func (c *chain) Chain(ctx context.Context, _ store.TxOptions, last []store.Step, first ...store.Step) (committed bool, err error) {
+	next := plain(c.config.Chain)
+	if c.config.Together == nil {
+		if err := c.run(ctx, last); err != nil {
+			return false, &store.Uncommitted{Err: err}
+		}
+		if err := c.run(ctx, []store.Step{next}); err != nil {
+			return false, err
+		}
+		return true, c.run(ctx, first)
+	}
+	took := store.Step{Statement: probe, Row: func([][]byte) error {
+		committed = true
+		return nil
+	}}
+	err = c.run(ctx, slices.Concat(last, []store.Step{next, took}, first))
+	return committed, err
 }

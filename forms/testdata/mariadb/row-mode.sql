@@ -124,6 +124,12 @@ DELETE q FROM (SELECT `id`, `locked_until` FROM `jobs` FORCE INDEX (PRIMARY) WHE
 -- list: ?
 -- list binds: id[0]
 
+-- finish: whole
+DELETE q FROM (SELECT `id`, COUNT(*) OVER () = ? AS __whole FROM (SELECT `id` FROM `jobs` FORCE INDEX (PRIMARY) WHERE `locked_until` = ? AND `attempt` = ? AND `id` IN (/*list*/) LIMIT 18446744073709551615 FOR UPDATE SKIP LOCKED) AS k) AS h STRAIGHT_JOIN `jobs` AS q FORCE INDEX (PRIMARY) ON q.`id` = h.`id` AND h.__whole;
+-- binds: size, token, count
+-- list: ?
+-- list binds: id[0]
+
 -- return: lock
 SELECT `id`, CAST(`locked_until` AS CHAR), `attempt` FROM `jobs` FORCE INDEX (PRIMARY) WHERE `id` IN (/*list*/) ORDER BY `id` FOR UPDATE SKIP LOCKED;
 -- list: ?

@@ -92,6 +92,12 @@ DELETE q FROM (SELECT `tenant`, `order`, `Locked Until` FROM `My "Jobs"` FORCE I
 -- list: (?, ?)
 -- list binds: id[0], id[1]
 
+-- finish: whole
+DELETE q FROM (SELECT `tenant`, `order`, COUNT(*) OVER () = ? AS __whole FROM (SELECT `tenant`, `order` FROM `My "Jobs"` FORCE INDEX (PRIMARY) WHERE `Locked Until` = ? AND `select` = ? AND (`tenant`, `order`) IN (/*list*/) LIMIT 18446744073709551615 FOR UPDATE SKIP LOCKED) AS k) AS h STRAIGHT_JOIN `My "Jobs"` AS q FORCE INDEX (PRIMARY) ON q.`tenant` = h.`tenant` AND q.`order` = h.`order` AND h.__whole;
+-- binds: size, token, count
+-- list: (?, ?)
+-- list binds: id[0], id[1]
+
 -- return: lock
 SELECT `tenant`, `order`, CAST(`Locked Until` AS CHAR), `select` FROM `My "Jobs"` FORCE INDEX (PRIMARY) WHERE (`tenant`, `order`) IN (/*list*/) ORDER BY `tenant`, `order` FOR UPDATE SKIP LOCKED;
 -- list: (?, ?)
