@@ -86,7 +86,7 @@ func NewAdvisory(s store.Store, o Options) (*Advisory, error) {
 	ahead := o.selection()
 	ahead.BelowCap = o.MaxAttempts > 0
 	a := &Advisory{
-		source: newSource(s, o), dialect: d, locks: o.Locks, place: s.Place(),
+		source: newSource(s, o), dialect: d, locks: o.Locks,
 		claim: d.AdvisoryClaim(t, o.selection()),
 		take:  d.Take(t, o.selection()), takeAhead: d.Take(t, ahead),
 		lock: d.Lock(), unlock: d.Unlock(),
@@ -184,6 +184,7 @@ type Closed struct {
 
 // Open occupies the database where that is needed, and takes a session.
 func (a *Advisory) Open(ctx context.Context) error {
+	a.place = a.store.Place()
 	if sole, ok := a.store.(store.Sole); ok && !a.own {
 		release, err := sole.Occupy(ctx)
 		if err != nil {

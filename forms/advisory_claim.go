@@ -40,7 +40,8 @@ func (a *Advisory) Claim(ctx context.Context, limit int, ahead bool) ([]*Deliver
 			}
 			continue
 		}
-		if !more || looks == claimRounds || len(c.deliveries) > 0 && !a.window.looks(time.Now()) {
+		none := len(c.deliveries) == 0
+		if !more || looks == claimRounds || !none && !a.window.looks(time.Now()) || !a.window.room(none) {
 			break
 		}
 		more = c.look(ctx, max(limit-len(c.deliveries)+spareCandidates, a.reach))
@@ -158,10 +159,9 @@ type advisoryClaim struct {
 // try locks and takes rows of the window, and reports whether more are wanted.
 func (c *advisoryClaim) try(ctx context.Context, picks []candidate) bool {
 	for len(picks) > 0 {
-		if ctx.Err() != nil {
-			c.err = errors.Join(c.err, ctx.Err())
-		}
-		if c.err != nil && ctx.Err() != nil || !c.equip(ctx) {
+		err := ctx.Err()
+		c.err = errors.Join(c.err, err)
+		if err != nil || !c.equip(ctx) {
 			for i := range picks {
 				c.form.window.comeBack(picks[i])
 			}

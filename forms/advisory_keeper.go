@@ -61,21 +61,22 @@ const (
 func (a *Advisory) keeper(ctx context.Context) (*keeper, error) {
 	a.mu.Lock()
 	count, closed := len(a.keepers), a.closed
-	var k *keeper
 	// A claim on one session runs beside the settlements on another.
-	another := !a.apart && count > 0 && count < a.lanes && len(a.spares) > 0 && a.spares[0].busy.Load()
-	if len(a.spares) > 0 && !another {
-		k = a.spares[0]
-		a.spares = slices.Delete(a.spares, 0, 1)
-	}
+	another := !a.apart && count < a.lanes && len(a.spares) > 0 && a.spares[0].busy.Load()
 	a.mu.Unlock()
 	if closed {
 		return nil, ErrClosed
 	}
+	if another {
+		if k, err := a.hire(ctx, hireIn); err == nil {
+			return k, nil
+		}
+	}
+	k := a.spared()
 	if k != nil && a.usable(ctx, k) {
 		return k, nil
 	}
-	if a.apart && count >= max(1, a.options.Sessions) || !a.apart && k == nil && count > 0 && !another {
+	if a.apart && count >= max(1, a.options.Sessions) || !a.apart && k == nil && count > 0 {
 		return nil, nil
 	}
 	patience := answerIn
@@ -84,6 +85,18 @@ func (a *Advisory) keeper(ctx context.Context) (*keeper, error) {
 		patience = hireIn
 	}
 	return a.hire(ctx, patience)
+}
+
+// spared takes the keeper that has waited longest for a claim, nil where there is none.
+func (a *Advisory) spared() *keeper {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.spares) == 0 {
+		return nil
+	}
+	k := a.spares[0]
+	a.spares = slices.Delete(a.spares, 0, 1)
+	return k
 }
 
 // usable reports whether a keeper has room and its session lives. One that has not been heard of for a

@@ -162,3 +162,22 @@ func TestAdvisoryManyRowsAtOnce(t *testing.T) {
 		noLocks(t, s)
 	})
 }
+
+// TestAdvisoryManyRowsOfHeldKeys bounds what is remembered of keys with many rows, and finds a free key behind more rows
+// than that.
+func TestAdvisoryManyRowsOfHeldKeys(t *testing.T) {
+	db := testdb.Database{Name: "postgres", URL: testdb.Postgres(t)}
+	s := open(t, db)
+	table := keyed(t, s, channels())
+	script(t, s, "INSERT INTO jobs (\"group\", channel, attempt, payload, retry_after) "+
+		"SELECT 'g', 'held' || i / 1000, 1, 'x', '2001-01-01' FROM generate_series(0, 39999) AS i")
+	a := advisory(t, s, table, func(o *forms.Options) { o.Rescan = time.Hour })
+	held := 0
+	for range 20 {
+		d, _ := take(t, a, 500)
+		held += len(d)
+	}
+	equal(t, "rows of the 40 keys", integer(held), "40")
+	put(t, s, table, "free", 1)
+	takes(t, a, 500, "free1")
+}

@@ -14,6 +14,7 @@ type window struct {
 	keys  map[string]*waitingKey // that have rows, by the names of their locks
 	ready readyKeys
 	next  int // the place of the next row that is read
+	rows  int // of all keys
 
 	since time.Time // when the oldest row was read
 	// hungry says that the rows of a key that had several have run out, so that there may be more of them.
@@ -75,6 +76,7 @@ func (w *window) add(now time.Time, rows []candidate) {
 	if len(w.keys) == 0 {
 		w.since = now
 	}
+	w.rows += len(rows)
 	for i := range rows {
 		row := &rows[i]
 		row.lock.place = w.next
@@ -112,6 +114,7 @@ func (w *window) pick(limit int, ahead bool) []candidate {
 	for _, k := range left {
 		heap.Push(&w.ready, k)
 	}
+	w.rows -= len(picks)
 	return picks
 }
 
@@ -135,9 +138,11 @@ func (w *window) comeBack(row candidate) {
 		k = &waitingKey{name: row.lock.name, rows: []candidate{row}}
 		w.keys[k.name] = k
 		heap.Push(&w.ready, k)
+		w.rows++
 	case k.index < 0:
 		k.rows = append([]candidate{row}, k.rows...)
 		heap.Push(&w.ready, k)
+		w.rows++
 	}
 }
 
@@ -150,6 +155,7 @@ func (w *window) forget(name string) {
 		return
 	}
 	delete(w.keys, name)
+	w.rows -= len(k.rows)
 	if k.index >= 0 {
 		heap.Remove(&w.ready, k.index)
 	}
@@ -160,10 +166,29 @@ func (w *window) age(before time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.keys) > 0 && w.since.Before(before) {
-		clear(w.keys)
-		w.ready, w.hungry = nil, true
+		w.clear()
 	}
 }
+
+// clear drops everything. The lock is held.
+func (w *window) clear() {
+	clear(w.keys)
+	w.ready, w.rows, w.hungry = nil, 0, true
+}
+
+// room reports whether more rows may be read. A window that is full of rows whose keys are all held makes room where
+// nothing else is to be had: a key that is free may be behind them.
+func (w *window) room(nothingElse bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.rows >= maxWaiting && nothingElse {
+		w.clear()
+	}
+	return w.rows < maxWaiting
+}
+
+// maxWaiting bounds the rows of a window.
+const maxWaiting = 20_000
 
 // names adds the names of the keys in the window to a set.
 func (w *window) names(set map[string]bool) {
