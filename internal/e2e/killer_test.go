@@ -243,10 +243,12 @@ func (s *killSession) BeginWork(ctx context.Context, o store.TxOptions, first ..
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range first {
-		s.k.at(kindOf(step.Statement), ran)
+	kinds := make([]string, len(first))
+	for i, step := range first {
+		kinds[i] = kindOf(step.Statement)
+		s.k.at(kinds[i], ran)
 	}
-	return &killWork{killTx{Tx: w, k: s.k}, w}, nil
+	return &killWork{killTx{Tx: w, k: s.k, kinds: kinds}, w}, nil
 }
 
 func (s *killSession) Ping(ctx context.Context) error {
@@ -327,6 +329,9 @@ func (w *killWork) CommitWith(ctx context.Context, last ...store.Step) error {
 	}
 	if err := w.work.CommitWith(ctx, last...); err != nil {
 		return err
+	}
+	for _, kind := range w.kinds {
+		w.k.at(kind, committed)
 	}
 	for _, step := range last {
 		w.k.at(kindOf(step.Statement), committed)
