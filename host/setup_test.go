@@ -27,7 +27,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds every wait for something that should happen soon.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // tables are a queue with every role that these tests use, a dead letter table for it, and a queue with
 // none but those that it must have.
