@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,7 +81,6 @@ func (p *program) printDeleted(key, verb string, rows int64) error {
 	if p.json {
 		return p.printJSON(map[string]any{"table": key, verb: rows})
 	}
-	text := map[string]string{"deleted": "were deleted from", "would_delete": "would be deleted from"}[verb]
-	_, err := fmt.Fprintf(p.stdout, "%s %s %s\n", countOf(rows), text, key)
+	_, err := fmt.Fprintf(p.stdout, "%s %s from %s\n", strings.ReplaceAll(verb, "_", " "), countOf(rows), key)
 	return err
 }
