@@ -154,7 +154,8 @@ func (g *generation) keeps(last *generation, sub *subscription, h *config.Handle
 	return true
 }
 
-// subscribe makes a subscription of a handler whose checks have passed. It counts on from the one before it.
+// subscribe makes a subscription of a handler whose checks have passed. It counts on from the one before it, and is
+// paused where that is.
 func (s *Service) subscribe(g *generation, h *config.Handler, form forms.Form, a *assets, before *subscription) *subscription {
 	log := s.options.Log.With("subscription", h.Name)
 	lanes := 0
@@ -171,6 +172,7 @@ func (s *Service) subscribe(g *generation, h *config.Handler, form forms.Form, a
 			MayPublish: h.Limits.Publishes, Log: s.options.Log, LogLimit: h.Limits.Log},
 		log:        log,
 		now:        s.options.Now,
+		loaded:     s.options.Now(),
 		queue:      newQueue(lanes),
 		wake:       make(chan struct{}, 1),
 		stopping:   make(chan struct{}),
@@ -178,12 +180,14 @@ func (s *Service) subscribe(g *generation, h *config.Handler, form forms.Form, a
 		untilEmpty: s.options.UntilEmpty,
 	}
 	sub.queue.batch = h.Batch
-	if sub.counters = (&counters{}); before != nil {
-		sub.counters = before.counters
+	sub.counters, sub.paused = &counters{}, &pause{}
+	if before != nil {
+		sub.counters, sub.paused = before.counters, before.paused
 		if h.RateLimit == before.handler.RateLimit {
 			sub.allowance = before.allowance // a reload is no way around it
 		}
 	}
+	sub.queue.paused = sub.paused
 	sub.publisher = newPublisher(s, g, h)
 	var warned sync.Once
 	sub.policy = policy{handler: h, now: s.options.Now, warnNoDelay: func() {

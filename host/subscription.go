@@ -30,6 +30,7 @@ type subscription struct {
 	policy     policy
 	log        *slog.Logger
 	now        func() time.Time
+	loaded     time.Time
 
 	// inline runs the subscription where its form holds rows by connections; nil for the others.
 	inline *inline
@@ -51,6 +52,7 @@ type subscription struct {
 	// skewed says that the host's clock is too far from the database's for leases to mean anything.
 	skewed atomic.Bool
 	brake  *brake
+	paused *pause
 	// allowance is nil where the handler has no rate_limit.
 	allowance *allowance
 	// claimError is the text of the last claim's error, empty after one that worked, and claimLogged
