@@ -3,11 +3,6 @@ package config
 // What the specification has and the runtime does not do yet is refused, since ignoring it would change
 // what happens to rows. A behaviour that arrives deletes its line here.
 
-var unsupportedTop = []unsupported[*Config]{
-	{"runtime.listen_http", "", func(c *Config) bool { return c.Runtime.ListenHTTP != "" }},
-	{"runtime.http_token", "", func(c *Config) bool { return c.Runtime.HTTPToken != "" }},
-}
-
 var unsupportedTables = []unsupported[*Table]{
 	{"retain", "", func(t *Table) bool { return t.Retain != 0 }},
 }
@@ -22,7 +17,6 @@ type unsupported[T any] struct {
 }
 
 func (p *parser) refuseUnsupported(c *Config) {
-	refuseEach(p, unsupportedTop, c, p.root)
 	for _, t := range p.tables {
 		refuseEach(p, unsupportedTables, t.Table, t.n)
 	}
