@@ -28,7 +28,7 @@ func env(pairs ...string) func(string) (string, bool) {
 	}
 }
 
-// specified parses a file as if everything that is specified were supported.
+// specified parses a file and gives what it says beside its problems.
 func specified(t *testing.T, file, data string, lookup func(string) (string, bool)) (*Config, Problems) {
 	t.Helper()
 	p := newParser(file, lookup)

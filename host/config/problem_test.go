@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -193,22 +192,6 @@ func TestAllowedTogether(t *testing.T) {
 			if _, err := Parse("inbox.toml", []byte(good+lines), env()); err != nil {
 				t.Error(err)
 			}
-		})
-	}
-}
-
-func TestUnsupported(t *testing.T) {
-	for _, test := range []struct{ section, lines, key string }{
-		{"[tables.jobs]", "processed_at = \"p\"\nretain = \"1h\"", "tables.jobs.retain"},
-	} {
-		t.Run(test.key, func(t *testing.T) {
-			_, err := Parse("inbox.toml", []byte(after(test.section, test.lines)), env())
-			for _, line := range strings.Split(fmt.Sprint(err), "\n") {
-				if strings.Contains(line, " "+test.key+": ") && strings.Contains(line, "not yet supported; ") {
-					return
-				}
-			}
-			t.Errorf("got %v", err)
 		})
 	}
 }
