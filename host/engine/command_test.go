@@ -75,7 +75,7 @@ func TestCommandSeesItsMessage(t *testing.T) {
 	var got []string
 	for _, line := range log.all() {
 		_, message, _ := strings.Cut(line, "msg=")
-		message, rest, _ := strings.Cut(message, " subscription=work")
+		message, rest, _ := strings.Cut(message, " row=")
 		if !strings.Contains(rest, "stream=stdout") {
 			t.Errorf("%s", line)
 		}

@@ -49,7 +49,7 @@ func (p *program) runServe(ctx context.Context, untilEmpty, watch bool) (err err
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	log := p.logger(cfg.Runtime)
-	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty})
+	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty, Build: readVersions().build()})
 	if err != nil {
 		return err
 	}
