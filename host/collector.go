@@ -11,8 +11,12 @@ import (
 // Build is the program, as its metrics name it.
 type Build struct{ Version, Commit, Engine, ABI string }
 
-// Metrics is what the service tells Prometheus. Nothing is asked of the database for it.
-func (s *Service) Metrics() prometheus.Gatherer { return s.metrics }
+// Metrics is what the service tells Prometheus. A scrape asks nothing of the database: what waits there is counted while
+// the service runs, once somebody has asked for its metrics.
+func (s *Service) Metrics() prometheus.Gatherer {
+	s.sampler.want()
+	return s.metrics
+}
 
 func (s *Service) gatherer() prometheus.Gatherer {
 	r := prometheus.NewRegistry()
@@ -64,6 +68,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for _, sub := range s.subscriptions() {
 		sub.collect(ch)
 	}
+	s.sampler.collect(ch)
 }
 
 func (s *subscription) collect(ch chan<- prometheus.Metric) {

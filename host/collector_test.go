@@ -1,14 +1,24 @@
 package host
 
 import (
+	"context"
+	"flag"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/engine"
 	"github.com/inbox-wasm/inbox-wasm/host/metrics"
 	"github.com/inbox-wasm/inbox-wasm/internal/testdb"
 )
@@ -108,6 +118,7 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 	b.start()
 	b.enqueue("jobs", "work", "ok")
 	eventually(t, "the row is handled", func() bool { return b.counts("work").Acked == 1 })
+	eventually(t, "the queues are counted", func() bool { return b.metric(metrics.QueueRows) >= 0 })
 	strict := prometheus.NewPedanticRegistry()
 	strict.MustRegister(collector{b.Service}, b.times.handler, b.times.claim, b.times.settlement)
 	if _, err := strict.Gather(); err != nil {
@@ -153,5 +164,57 @@ func TestMetricsOutliveAReload(t *testing.T) {
 		if strings.Contains(f.String(), `"gone"`) {
 			t.Errorf("%s knows a handler that is gone", f.GetName())
 		}
+	}
+}
+
+var scrapes = flag.Int("scrapes", 2000, "how often the test of scrapes scrapes")
+
+// Scrapes leave nothing behind, however many there are.
+func TestScrapesLeaveMemoryFlat(t *testing.T) {
+	b := open(t, testdb.Database{Name: "sqlite", URL: testdb.SQLite(t)}, tables+handler(t, "work", "jobs", ""))
+	b.start()
+	b.enqueue("jobs", "work", many("ok", 10)...)
+	eventually(t, "the rows are handled", func() bool { return b.counts("work").Acked == 10 })
+	page := promhttp.HandlerFor(b.Metrics(), promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
+	request := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	scrape := func(n int) uint64 {
+		for range n {
+			w := httptest.NewRecorder()
+			if page.ServeHTTP(w, request); w.Code != http.StatusOK {
+				t.Fatal(w.Body.String())
+			}
+		}
+		runtime.GC()
+		runtime.GC() // what the first one only took out of pools
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	tenth := scrape(*scrapes / 10)
+	all := scrape(*scrapes - *scrapes/10)
+	t.Logf("%d KiB after %d scrapes, %d KiB after %d", tenth>>10, *scrapes/10, all>>10, *scrapes)
+	if all > tenth+tenth/10+64<<10 {
+		t.Errorf("%d bytes after a tenth of the scrapes, %d after all", tenth, all)
+	}
+}
+
+// What is measured of a row allocates nothing.
+func TestMeasuringAllocatesNothing(t *testing.T) {
+	s := &subscription{vitals: newVitals(1), counters: &counters{times: newTimings().of("work")}}
+	l := &ledger{log: slog.New(slog.DiscardHandler), counters: s.counters, vitals: s.vitals, brake: &brake{now: time.Now}}
+	row := newTask(&forms.Delivery{})
+	v := &verdict{task: row, settlement: forms.Settlement{Delivery: row.delivery}, ended: 1}
+	result := &engine.Result{Ticks: 7, Elapsed: time.Microsecond, Memory: 1 << 16}
+	at := s.vitals.desk()
+	if n := testing.AllocsPerRun(1000, func() {
+		began := at.claim.start()
+		at.claim.land()
+		s.claimAnswered(began, 1)
+		at.deadline.Store(int64(elapsed()))
+		s.counters.called(result)
+		at.grown(result.Memory)
+		l.done(context.Background(), v, elapsed())
+	}); n != 0 {
+		t.Errorf("%v allocations a row", n)
 	}
 }

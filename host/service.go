@@ -16,6 +16,7 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/dialect/databases"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/admin"
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 	"github.com/inbox-wasm/inbox-wasm/host/engine"
 )
@@ -43,6 +44,7 @@ type Service struct {
 	engine  *engine.Engine
 	current atomic.Pointer[generation]
 	times   *timings
+	sampler *sampler
 	metrics prometheus.Gatherer
 
 	phase      atomic.Int32 // a phase
@@ -64,6 +66,7 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 		o.Now = time.Now
 	}
 	s := &Service{options: o, times: newTimings()}
+	s.sampler = &sampler{service: s, wanted: make(chan struct{})}
 	s.metrics = s.gatherer()
 	if err := s.open(ctx, &checker{config: o.Config, log: o.Log}); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -172,6 +175,9 @@ func Listened(cfg *config.Config, t *config.Table) bool {
 func ClaimsAcrossGroups(cfg *config.Config, t *config.Table) bool {
 	return slices.ContainsFunc(cfg.Handlers, func(h *config.Handler) bool { return h.Table == t && h.Group == config.EveryGroup })
 }
+
+// Admin is for operators of the tables of the configuration in use; nil where the dialect has no statements for them.
+func (s *Service) Admin() *admin.Admin { return s.current.Load().admin }
 
 // Counts are those of a handler that is configured, without asking the database.
 func (s *Service) Counts(handler string) Counts {

@@ -13,8 +13,8 @@ type Message struct {
 	Group        string
 	ID           []byte       // the id as JSON text; absent is null
 	Row          fmt.Stringer // the id as the log writes it; nil is as ID has it
-	Attempt      int64  // 0 where the table counts none
-	MaxAttempts  int64  // 0 where there is no cap
+	Attempt      int64        // 0 where the table counts none
+	MaxAttempts  int64        // 0 where there is no cap
 	PartitionKey string
 	// HasPartitionKey tells an empty key from none.
 	HasPartitionKey bool

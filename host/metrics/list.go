@@ -25,6 +25,16 @@ var (
 		"Threads of the handler in this process.", "handler")
 )
 
+// What waits in the tables.
+var (
+	QueueRows = declare(Gauge, "queue_rows", "rows",
+		"Rows of a table and group by state, whoever works on them: due, delayed, in_work (in the lease form, elsewhere they count as due), dead, processed. Counted every 10 s at most, and less often where counting takes long; absent where the last count failed. Beyond 200 groups of a table the rest is one, (other groups).",
+		"table", "group", "state")
+	QueueOldestAge = declare(Gauge, "queue_oldest_age_seconds", "seconds",
+		"For how long the oldest row has been due that is neither processed nor dead, by retry_after, else by created_at; 0 where none is due. Counted with queue_rows.",
+		"table", "group")
+)
+
 // The guests.
 var (
 	InstancesCreated = declare(Counter, "instances_created_total", "instances",
