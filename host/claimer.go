@@ -166,7 +166,7 @@ func (c *claimer) run(ctx context.Context) {
 			if ctx.Err() == nil {
 				pause := retry.NextBackOff()
 				s.claimFailed(err, pause)
-				c.wait(ctx, pause, nil)
+				c.wait(ctx, pause, s.recovered)
 			}
 			continue
 		}
@@ -195,7 +195,14 @@ func (c *claimer) permit() (permit chan struct{}, ok bool) {
 func (c *claimer) claim(limit int, ahead bool) ([]*forms.Delivery, error) {
 	ctx, cancel := context.WithTimeout(c.statements, max(c.sub.handler.Lease, answerTimeout))
 	defer cancel()
-	return c.sub.form.Claim(ctx, limit, ahead)
+	flight := &c.sub.vitals.desk().claim
+	began := flight.start()
+	rows, err := c.sub.form.Claim(ctx, limit, ahead)
+	flight.land()
+	if err == nil {
+		c.sub.claimAnswered(began, len(rows))
+	}
+	return rows, err
 }
 
 // after decides when the next claim is due: at once after a full one, and otherwise when the poll
@@ -224,7 +231,7 @@ func (c *claimer) wait(ctx context.Context, pause time.Duration, signals <-chan 
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	var answered <-chan struct{}
-	if signals == (<-chan struct{})(c.sub.queue.need) || signals != nil && c.sub.frees() {
+	if signals == (<-chan struct{})(c.sub.queue.need) || signals == (<-chan struct{})(c.sub.wake) && c.sub.frees() {
 		answered = c.sub.settler.answered
 	}
 	select {

@@ -38,6 +38,7 @@ type inline struct {
 // batch is the rows of one claim, from the claim until its settlement is answered.
 type batch struct {
 	tasks []*task
+	seat  *seat // of the thread
 	// interrupt ends the guest's call.
 	interrupt context.CancelFunc
 	// settling says that the rows are the settlement's from now on.
@@ -61,8 +62,8 @@ func (r *inline) run(ctx context.Context, hurry <-chan struct{}) error {
 	defer interrupt()
 	probes, stopProbes := context.WithCancel(context.WithoutCancel(ctx))
 	probing.Go(func() { r.probe(probes) })
-	for range r.sub.handler.Threads {
-		threads.Go(func() { r.thread(guests) })
+	for number := range r.sub.handler.Threads {
+		threads.Go(func() { r.thread(guests, number) })
 	}
 
 	<-ctx.Done()
@@ -83,8 +84,8 @@ func (r *inline) run(ctx context.Context, hurry <-chan struct{}) error {
 }
 
 // thread claims and handles rows until the gate is closed. ctx interrupts the guest.
-func (r *inline) thread(ctx context.Context) {
-	t := r.sub.newThread(0)
+func (r *inline) thread(ctx context.Context, number int) {
+	t := r.sub.newThread(number)
 	defer t.close()
 	for {
 		runtime.LockOSThread()
@@ -121,7 +122,7 @@ func (r *inline) turn(ctx context.Context, t *thread, polls bool, seen int) {
 		r.gate.leave(polls, seen, false, wait)
 		return
 	}
-	rows, err := r.claim(ctx, limit)
+	rows, err := r.claim(ctx, t.seat, limit)
 	switch {
 	case err != nil:
 	case len(rows) == 0 && sole && r.active.Load() == 1 && r.sub.policy.rested():
@@ -181,7 +182,12 @@ func (r *inline) settleAndClaim(ctx context.Context, b *batch, verdicts []verdic
 	b.settling.Store(true)
 	bounded, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
+	began := b.seat.settlement.start()
 	answers, rows, err := form.SettleAndClaim(bounded, settlements, limit)
+	b.seat.settlement.land()
+	if err == nil {
+		r.sub.claimAnswered(began, len(rows))
+	}
 	r.settled(bounded, b, verdicts, answers)
 	r.claimed(ctx, false, seen, rows, limit, err)
 	return rows
@@ -224,10 +230,16 @@ func (r *inline) unbraked() (trial, ok bool) {
 
 // claim takes rows. Its end is not the subscription's: what is on its way when the service stops comes
 // back, and is given back.
-func (r *inline) claim(ctx context.Context, limit int) ([]*forms.Delivery, error) {
+func (r *inline) claim(ctx context.Context, at *seat, limit int) ([]*forms.Delivery, error) {
 	bounded, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	return r.form.Claim(bounded, limit, false)
+	began := at.claim.start()
+	rows, err := r.form.Claim(bounded, limit, false)
+	at.claim.land()
+	if err == nil {
+		r.sub.claimAnswered(began, len(rows))
+	}
+	return rows, err
 }
 
 func (r *inline) claimFailed(ctx context.Context, err error) (pause time.Duration) {
@@ -251,7 +263,7 @@ func (r *inline) claimWorked() {
 func (r *inline) handle(ctx context.Context, t *thread, rows []*forms.Delivery) (*batch, []verdict) {
 	guests, interrupt := context.WithCancel(ctx)
 	defer interrupt()
-	b := &batch{tasks: newTasks(rows), interrupt: interrupt}
+	b := &batch{tasks: newTasks(rows), seat: t.seat, interrupt: interrupt}
 	for i, d := range rows {
 		b.tasks[i].alone = r.sub.alone(d)
 	}
@@ -270,7 +282,7 @@ func (r *inline) handle(ctx context.Context, t *thread, rows []*forms.Delivery) 
 		rest = rest[n:]
 	}
 	runtime.UnlockOSThread()
-	return b, r.sub.conclude(verdicts)
+	return b, r.sub.conclude(t.seat, verdicts)
 }
 
 // together is how many of the next rows share a call.
@@ -299,7 +311,9 @@ func (r *inline) settle(b *batch, verdicts []verdict, settlements []*forms.Settl
 	b.settling.Store(true)
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
+	b.seat.settlement.start()
 	answers := r.form.Settle(ctx, settlements)
+	b.seat.settlement.land()
 	if r.sub.handler.Table.FIFO {
 		// The end of a group's head frees the row behind it, for the thread that polls. A head that keeps its
 		// place waits for the poll, or it would spin.
@@ -314,11 +328,12 @@ func (r *inline) settle(b *batch, verdicts []verdict, settlements []*forms.Settl
 
 // settled takes note of what became of a claim's rows.
 func (r *inline) settled(ctx context.Context, b *batch, verdicts []verdict, answers []forms.Answer) {
+	now := elapsed()
 	for i, a := range answers {
 		v := &verdicts[i]
 		switch a.State {
 		case forms.Done:
-			r.done(ctx, v)
+			r.done(ctx, v, now)
 		case forms.Lost:
 			r.lost(ctx, v, "connection lost: the row went back to its queue; this delivery settled nothing")
 		case forms.RolledBack:

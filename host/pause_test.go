@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/inbox-wasm/inbox-wasm/host/metrics"
 	"github.com/inbox-wasm/inbox-wasm/internal/testdb"
 )
 
@@ -59,6 +60,7 @@ func TestPause(t *testing.T) {
 				}
 				equal(t, "rows that wait as if nothing had been", r.rows("jobs WHERE attempt = 1 AND name = 'work'", "attempt"),
 					strings.Repeat("1\n", rows-int(before.Acked)))
+				equal(t, "the metric", r.metric(metrics.Paused, "handler=work"), 1)
 				r.passes()
 				equal(t, "what the handler has done while it was paused", r.counts("work"), before)
 				r.resumeWork()

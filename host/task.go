@@ -79,6 +79,8 @@ type verdict struct {
 	// ticks and took are what the call has cost, with all the rows that it was about; 0 without one.
 	ticks int64
 	took  time.Duration
+	// ended is when the call has ended, by the clock of flights; 0 without one.
+	ended time.Duration
 	// answer is what became of a settlement that the row's own transaction made; nil for one that is to be made.
 	answer *forms.Answer
 }

@@ -63,13 +63,15 @@ func failed(w http.ResponseWriter, err error) {
 	}
 }
 
+var errLarge = errors.New("the body is larger than 64 KiB")
+
 // read reads the body of a request, which is a JSON object or nothing, into v.
 func read(r *http.Request, v any) error {
 	body, err := io.ReadAll(r.Body)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return refuse(http.StatusRequestEntityTooLarge, "the body is larger than 64 KiB")
+		return refusal{http.StatusRequestEntityTooLarge, errLarge}
 	case err != nil:
 		return refusal{http.StatusBadRequest, err}
 	case len(body) == 0:

@@ -71,6 +71,11 @@ func (g *guard) around(next http.Handler) http.Handler {
 			fail(w, http.StatusForbidden, errors.New("requests from pages of another origin are refused"))
 			return
 		}
+		if r.ContentLength > maxBody {
+			w.Header().Set("Connection", "close") // what follows is not read
+			fail(w, http.StatusRequestEntityTooLarge, errLarge)
+			return
+		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		next.ServeHTTP(w, r)
 	})

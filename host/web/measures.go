@@ -107,7 +107,7 @@ func (m measures) depth(h host.HandlerStatus) *depth {
 		return nil
 	}
 	for _, metric := range m[metrics.QueueOldestAge.Name] {
-		if age := metric.GetGauge().GetValue(); reads(metric) && (d.OldestAge == nil || age > *d.OldestAge) {
+		if age := metric.GetGauge().GetValue(); reads(metric) && age > 0 && (d.OldestAge == nil || age > *d.OldestAge) {
 			d.OldestAge = &age
 		}
 	}

@@ -58,7 +58,7 @@ func (p *program) runServe(ctx context.Context, untilEmpty, watch bool) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty})
+	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty, Build: readVersions().build()})
 	if err != nil {
 		return err
 	}
