@@ -103,6 +103,7 @@ func (f *fixture) drive(script *exec.Cmd) {
 	defer producing.Wait()
 	defer rest()
 	last := "the start"
+	began := time.Now()
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		var line struct{ SQL, Step string }
@@ -112,6 +113,7 @@ func (f *fixture) drive(script *exec.Cmd) {
 		}
 		if line.Step != "" {
 			last = line.Step
+			f.t.Logf("%6.1f s: %s", time.Since(began).Seconds(), last)
 			continue
 		}
 		answer, err := json.Marshal(f.ask(line.SQL))
