@@ -135,7 +135,7 @@ func tail(text io.Reader) string {
 // ask runs a statement of the script.
 func (f *fixture) ask(sql string) string {
 	if strings.HasPrefix(sql, "SELECT") {
-		return f.query(sql)
+		return f.query("WITH answer (value) AS (" + sql + ") SELECT CAST(value AS TEXT) FROM answer")
 	}
 	f.script(sql)
 	return ""
