@@ -29,6 +29,7 @@ func TestPage(t *testing.T) {
 		audits bool // by axe, which takes longest, and does not depend on the database
 	}{{"sqlite", testdb.SQLite, true}, {"postgres", testdb.Postgres, false}} {
 		t.Run(database.name, func(t *testing.T) {
+			t.Parallel()
 			f := openPage(t, database.url(t))
 			options, err := json.Marshal(map[string]any{
 				"url": f.url, "token": secretToken, "chromium": tool(t, "chromium"), "audits": database.audits, "screenshots": os.Getenv(screenshots),
