@@ -29,6 +29,8 @@ type thread struct {
 	handled  int        // messages that this instance was given
 
 	caller caller
+	// claimed is when its last claim began, by the clock of flights.
+	claimed time.Duration
 
 	// Kept from call to call, for their room.
 	tasks    []*task
@@ -132,10 +134,14 @@ func (t *thread) handleAll(ctx context.Context, tasks []*task) []verdict {
 	t.started, t.verdicts = t.started[:0], t.verdicts[:0]
 	for _, task := range tasks {
 		if v, ended := sub.unstartable(task, now); ended {
+			if v.outcome != released {
+				task.begin()
+			}
 			t.verdicts = append(t.verdicts, v)
 			continue
 		}
 		task.deadline.Store(now.Add(sub.handler.Timeout).UnixNano())
+		task.begin()
 		t.started = append(t.started, task)
 	}
 	if len(t.started) == 0 {
@@ -144,6 +150,7 @@ func (t *thread) handleAll(ctx context.Context, tasks []*task) []verdict {
 	ended := t.call(ctx, t.started)
 	sub.counters.handled.Add(int64(len(t.started)))
 	for i, task := range t.started {
+		task.returned(&t.results[i])
 		v := sub.judge(ctx, task, &t.results[i])
 		v.ended = ended
 		t.verdicts = append(t.verdicts, v)
@@ -214,6 +221,7 @@ func (t *thread) call(ctx context.Context, tasks []*task) (ended time.Duration) 
 		fill(messages[i], h, task.delivery)
 		messages[i].Statements = t.statements(task)
 		messages[i].Publish = t.sub.publications(task)
+		task.watch(messages[i], t.sub.settings.HTTP)
 	}
 	t.results = t.results[:0]
 	began := elapsed()
@@ -228,7 +236,7 @@ func (t *thread) call(ctx context.Context, tasks []*task) (ended time.Duration) 
 	t.sub.counters.called(result)
 	t.pool.end()
 	for _, m := range messages {
-		m.Row, m.Headers, m.Payload, m.Statements, m.Publish = nil, nil, nil, nil, nil // free to go while the thread is idle
+		m.Row, m.Headers, m.Payload, m.Statements, m.Publish, m.HTTP = nil, nil, nil, nil, nil, nil // free to go while the thread is idle
 	}
 	t.handled += len(tasks)
 	t.seat.grown(result.Memory)

@@ -49,7 +49,12 @@ func (p *program) runServe(ctx context.Context, untilEmpty, watch bool) (err err
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	log := p.logger(cfg.Runtime)
-	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty, Build: readVersions().build()})
+	provider, flush, err := traces(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer flush()
+	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty, Traces: provider, Build: readVersions().build()})
 	if err != nil {
 		return err
 	}
