@@ -41,8 +41,9 @@ type claimer struct {
 	rate       float64
 	markTime   time.Time
 	markCalls  int64
-	lastExact  time.Time // when rows on their last attempt could last be claimed
-	exactFirst bool      // a claim ahead came back short: only a claim for free threads tells whether the queue is empty
+	lastExact  time.Time     // when rows on their last attempt could last be claimed
+	began      time.Duration // of the last claim, by the clock of flights
+	exactFirst bool          // a claim ahead came back short: only a claim for free threads tells whether the queue is empty
 }
 
 // plan is the next claim: how many rows, and whether it runs ahead of the free threads.
@@ -172,7 +173,7 @@ func (c *claimer) run(ctx context.Context) {
 		}
 		s.claimWorked()
 		retry.Reset()
-		s.start(rows, permit)
+		s.start(rows, c.began, permit)
 		c.after(ctx, len(rows), limit, ahead)
 	}
 }
@@ -199,6 +200,7 @@ func (c *claimer) claim(limit int, ahead bool) ([]*forms.Delivery, error) {
 	began := flight.start()
 	rows, err := c.sub.form.Claim(ctx, limit, ahead)
 	flight.land()
+	c.began = began
 	if err == nil {
 		c.sub.claimAnswered(began, len(rows))
 	}
@@ -243,12 +245,13 @@ func (c *claimer) wait(ctx context.Context, pause time.Duration, signals <-chan 
 }
 
 // start hands claimed rows to the threads, or gives them back where the threads are on their way home or the handler
-// is paused.
-func (s *subscription) start(rows []*forms.Delivery, permit chan struct{}) {
+// is paused. Their claim began then by the clock of flights.
+func (s *subscription) start(rows []*forms.Delivery, began time.Duration, permit chan struct{}) {
 	if len(rows) == 0 {
 		return
 	}
 	tasks := newTasks(rows)
+	s.traced(tasks, began)
 	for i, d := range rows {
 		tasks[i].permit = permit
 		tasks[i].alone = s.alone(d)

@@ -14,6 +14,7 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/host/admin"
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 	"github.com/inbox-wasm/inbox-wasm/host/engine"
+	"github.com/inbox-wasm/inbox-wasm/host/spans"
 )
 
 // generation is one reading of inbox.toml at work. It does not change.
@@ -196,6 +197,7 @@ func (s *Service) subscribe(g *generation, h *config.Handler, form forms.Form, a
 		wake:       make(chan struct{}, 1),
 		recovered:  make(chan struct{}, 1),
 		vitals:     newVitals(h.Threads),
+		tracer:     spans.New(s.options.Traces, h.Name, h.Table.Key),
 		stopping:   make(chan struct{}),
 		ended:      make(chan struct{}),
 		untilEmpty: s.options.UntilEmpty,

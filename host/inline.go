@@ -122,7 +122,7 @@ func (r *inline) turn(ctx context.Context, t *thread, polls bool, seen int) {
 		r.gate.leave(polls, seen, false, wait)
 		return
 	}
-	rows, err := r.claim(ctx, t.seat, limit)
+	rows, err := r.claim(ctx, t, limit)
 	switch {
 	case err != nil:
 	case len(rows) == 0 && sole && r.active.Load() == 1 && r.sub.policy.rested():
@@ -134,7 +134,7 @@ func (r *inline) turn(ctx context.Context, t *thread, polls bool, seen int) {
 	r.claimed(ctx, polls, seen, rows, limit, err)
 	for n := 1; len(rows) > 0; n++ {
 		b, verdicts := r.handle(ctx, t, rows)
-		rows = r.settleAndClaim(ctx, b, verdicts, n < maxChain)
+		rows = r.settleAndClaim(ctx, t, b, verdicts, n < maxChain)
 	}
 }
 
@@ -166,7 +166,7 @@ func (r *inline) claimed(ctx context.Context, polls bool, seen int, rows []*form
 
 // settleAndClaim settles a claim and gives the rows of the next one, where the form can do both together and nothing
 // speaks against another claim at once.
-func (r *inline) settleAndClaim(ctx context.Context, b *batch, verdicts []verdict, more bool) []*forms.Delivery {
+func (r *inline) settleAndClaim(ctx context.Context, t *thread, b *batch, verdicts []verdict, more bool) []*forms.Delivery {
 	settlements := settlementsOf(verdicts)
 	form, ok := r.form.(forms.Chained)
 	if !more || !ok || !r.mayGoOn() || !form.Chains(settlements) {
@@ -182,11 +182,11 @@ func (r *inline) settleAndClaim(ctx context.Context, b *batch, verdicts []verdic
 	b.settling.Store(true)
 	bounded, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
-	began := b.seat.settlement.start()
+	t.claimed = b.seat.settlement.start()
 	answers, rows, err := form.SettleAndClaim(bounded, settlements, limit)
 	b.seat.settlement.land()
 	if err == nil {
-		r.sub.claimAnswered(began, len(rows))
+		r.sub.claimAnswered(t.claimed, len(rows))
 	}
 	r.settled(bounded, b, verdicts, answers)
 	r.claimed(ctx, false, seen, rows, limit, err)
@@ -230,14 +230,14 @@ func (r *inline) unbraked() (trial, ok bool) {
 
 // claim takes rows. Its end is not the subscription's: what is on its way when the service stops comes
 // back, and is given back.
-func (r *inline) claim(ctx context.Context, at *seat, limit int) ([]*forms.Delivery, error) {
+func (r *inline) claim(ctx context.Context, t *thread, limit int) ([]*forms.Delivery, error) {
 	bounded, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	began := at.claim.start()
+	t.claimed = t.seat.claim.start()
 	rows, err := r.form.Claim(bounded, limit, false)
-	at.claim.land()
+	t.seat.claim.land()
 	if err == nil {
-		r.sub.claimAnswered(began, len(rows))
+		r.sub.claimAnswered(t.claimed, len(rows))
 	}
 	return rows, err
 }
@@ -264,6 +264,7 @@ func (r *inline) handle(ctx context.Context, t *thread, rows []*forms.Delivery) 
 	guests, interrupt := context.WithCancel(ctx)
 	defer interrupt()
 	b := &batch{tasks: newTasks(rows), seat: t.seat, interrupt: interrupt}
+	r.sub.traced(b.tasks, t.claimed)
 	for i, d := range rows {
 		b.tasks[i].alone = r.sub.alone(d)
 	}
@@ -379,7 +380,8 @@ func (r *inline) look(ctx context.Context) {
 	for i, answer := range r.form.Extend(bounded, deliveries) {
 		if b := batches[i]; answer.State == forms.Lost && !b.settling.Load() && ctx.Err() == nil {
 			b.interrupt()
-			r.log.Warn("connection lost: its rows went back to their queue while they were in work", "rows", len(b.tasks), "row", deliveries[i].ID.String())
+			r.log.Warn("connection lost: its rows went back to their queue while they were in work",
+				"rows", len(b.tasks), "row", deliveries[i].ID.String(), "attempt", deliveries[i].Attempt)
 		}
 	}
 }

@@ -40,6 +40,7 @@ var levels = [outcomeCount]slog.Level{
 func (l *ledger) done(ctx context.Context, v *verdict, answered time.Duration) {
 	l.counters.outcomes[v.outcome].Add(1)
 	l.vitals.settlement.clear()
+	v.task.spans.Settled(v.outcome.String(), "")
 	if v.ended != 0 {
 		l.counters.times.settlement.Observe((answered - v.ended).Seconds())
 	}
@@ -75,6 +76,7 @@ func (l *ledger) done(ctx context.Context, v *verdict, answered time.Duration) {
 // lost records a settlement that came after the delivery had lost its row.
 func (l *ledger) lost(ctx context.Context, v *verdict, text string) {
 	l.counters.lost.Add(1)
+	v.task.spans.Settled("lost", text)
 	l.log.LogAttrs(ctx, slog.LevelWarn, text, v.attrs()...)
 }
 
@@ -90,6 +92,7 @@ func (l *ledger) unsettled(ctx context.Context, v *verdict, a forms.Answer, text
 		l.vitals.settlement.set(l.passOn(a.Err))
 		l.vitals.unsettled.Store(int64(elapsed()))
 	}
+	v.task.spans.Settled("unsettled", why)
 	l.log.LogAttrs(ctx, slog.LevelError, text,
 		append(v.attrs(), slog.String("state", a.State.String()), slog.String("error", why))...)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect/databases"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
@@ -32,6 +33,8 @@ type Options struct {
 	UntilEmpty bool
 	// Now is the host's clock; nil is the system's.
 	Now func() time.Time
+	// Traces takes the spans of deliveries; nil is none, which costs nothing.
+	Traces trace.TracerProvider
 	// Build is what the metrics say of the program.
 	Build Build
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/forms"
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 	"github.com/inbox-wasm/inbox-wasm/host/engine"
+	"github.com/inbox-wasm/inbox-wasm/host/spans"
 )
 
 // subscription is one handler at work on its rows.
@@ -54,6 +55,7 @@ type subscription struct {
 	// recovered has a signal when the database answers again.
 	recovered chan struct{}
 	vitals    *vitals
+	tracer    *spans.Tracer // nil where the service has no traces
 	// skewed says that the host's clock is too far from the database's for leases to mean anything, and skewLogged when
 	// that was last said.
 	skewed     atomic.Bool

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/spans"
 )
 
 // task is a row in hand, from its claim until its settlement is answered.
@@ -32,6 +33,8 @@ type task struct {
 	permit chan struct{}
 	// lost is set by the settler when an extension found the row taken.
 	lost bool
+	// spans are the delivery's, nil where the service has no traces.
+	spans *spans.Delivery
 	// caller is the thread whose guest works on the row, or did.
 	caller atomic.Pointer[caller]
 }

@@ -29,6 +29,8 @@ type thread struct {
 	handled  int        // messages that this instance was given
 
 	caller caller
+	// claimed is when its last claim began, by the clock of flights.
+	claimed time.Duration
 
 	// Kept from call to call, for their room.
 	tasks    []*task
@@ -132,18 +134,23 @@ func (t *thread) handleAll(ctx context.Context, tasks []*task) []verdict {
 	t.started, t.verdicts = t.started[:0], t.verdicts[:0]
 	for _, task := range tasks {
 		if v, ended := sub.unstartable(task, now); ended {
+			if v.outcome != released {
+				task.begin()
+			}
 			t.verdicts = append(t.verdicts, v)
 			continue
 		}
 		task.deadline.Store(now.Add(sub.handler.Timeout).UnixNano())
+		task.begin()
 		t.started = append(t.started, task)
 	}
 	if len(t.started) == 0 {
 		return t.verdicts
 	}
-	ended := t.call(ctx, t.started)
+	ended := t.call(ctx, t.started, now)
 	sub.counters.handled.Add(int64(len(t.started)))
 	for i, task := range t.started {
+		task.returned(&t.results[i])
 		v := sub.judge(ctx, task, &t.results[i])
 		v.ended = ended
 		t.verdicts = append(t.verdicts, v)
@@ -203,8 +210,9 @@ func isObject(text []byte) bool {
 }
 
 // call runs the guest on rows, leaves the results, and discards the instance where it is not to be used
-// again. It says when the guest has ended, by the clock of flights.
-func (t *thread) call(ctx context.Context, tasks []*task) (ended time.Duration) {
+// again. It says when the guest has ended, by the clock of flights. It begins now, by the host's clock: another look at a clock
+// would cost as much as all else that is measured of a call.
+func (t *thread) call(ctx context.Context, tasks []*task, now time.Time) (ended time.Duration) {
 	h := t.sub.handler
 	for len(t.messages) < len(tasks) {
 		t.messages = append(t.messages, &engine.Message{})
@@ -214,10 +222,10 @@ func (t *thread) call(ctx context.Context, tasks []*task) (ended time.Duration) 
 		fill(messages[i], h, task.delivery)
 		messages[i].Statements = t.statements(task)
 		messages[i].Publish = t.sub.publications(task)
+		task.watch(messages[i], t.sub.settings.HTTP)
 	}
 	t.results = t.results[:0]
-	began := elapsed()
-	t.seat.deadline.Store(int64(began + h.Timeout))
+	t.seat.deadline.Store(int64(since(now) + h.Timeout))
 	if h.Batch > 1 {
 		t.results = t.instance.HandleBatch(ctx, messages, t.results)
 	} else {
@@ -228,14 +236,17 @@ func (t *thread) call(ctx context.Context, tasks []*task) (ended time.Duration) 
 	t.sub.counters.called(result)
 	t.pool.end()
 	for _, m := range messages {
-		m.Row, m.Headers, m.Payload, m.Statements, m.Publish = nil, nil, nil, nil, nil // free to go while the thread is idle
+		m.Row, m.Headers, m.Payload, m.Statements, m.Publish, m.HTTP = nil, nil, nil, nil, nil, nil // free to go while the thread is idle
 	}
 	t.handled += len(tasks)
 	t.seat.grown(result.Memory)
 	if why, worn := t.worn(result); worn {
 		t.discard(why)
 	}
-	return began + result.Elapsed
+	if result.Start.IsZero() {
+		return elapsed()
+	}
+	return since(result.Start) + result.Elapsed
 }
 
 // fill makes m the message of a delivery.

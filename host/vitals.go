@@ -78,7 +78,7 @@ func (v *vitals) settlements(now time.Duration) (longest time.Duration) {
 	return longest
 }
 
-// stuck is how many threads are in calls that should have ended.
+// stuck is how many threads are in calls that should have ended by then, by the host's clock.
 func (v *vitals) stuck(now time.Duration) (n int) {
 	for i := range v.seats {
 		if v.seats[i].overdue(now) > stuckAfter {
@@ -116,7 +116,7 @@ func (s *subscription) ailments(now time.Duration) (list []string) {
 	} else if ready == 0 && now-bareSince > hangsAfter {
 		add("no thread has an instance")
 	}
-	if stuck := v.stuck(now); stuck > 0 && stuck >= ready {
+	if stuck := v.stuck(since(s.now())); stuck > 0 && stuck >= ready {
 		add("every thread is stuck in a call that should have ended")
 	}
 	if took := v.settlements(now); took > hangsAfter {

@@ -23,6 +23,8 @@ type Message struct {
 	Timeout         time.Duration // 0 or less is no deadline; the first message's is that of its batch
 	// Statements runs what the guest asks of the database, nil where its handler allows none.
 	Statements Statements
+	// HTTP sends the guest's requests in the place of its settings' HTTP; nil is that.
+	HTTP Requests
 	// Publish writes the rows that the guest publishes, nil where its handler allows none.
 	Publish Publications
 }

@@ -52,13 +52,18 @@ func (p *program) runServe(ctx context.Context, untilEmpty, watch bool) (err err
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	log := p.logger(cfg.Runtime)
+	provider, flush, err := traces(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer flush()
 	reloads := &reloader{program: p, log: log, config: cfg, asked: make(chan chan<- reloadAnswer)}
 	server, err := p.listen(cfg, log, reloads)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, server.Close()) }()
-	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty, Build: readVersions().build()})
+	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty, Traces: provider, Build: readVersions().build()})
 	if err != nil {
 		return err
 	}
