@@ -29,6 +29,7 @@ func (s *Service) Run(ctx context.Context, abort <-chan struct{}) error {
 	if err := s.launchAll(ctx, r); err != nil {
 		return err
 	}
+	s.phase.Store(int32(serving))
 	ended := make(chan struct{})
 	var hurrying sync.WaitGroup
 	hurrying.Go(func() { r.hurryAfter(s.options.Config.Runtime.DrainTimeout, abort, ended) })
@@ -37,6 +38,7 @@ func (s *Service) Run(ctx context.Context, abort <-chan struct{}) error {
 		stop()
 	}
 	<-running.Done()
+	s.phase.Store(int32(leaving))
 	r.stop()
 	r.group.Wait()
 	close(ended)
@@ -59,6 +61,8 @@ func (s *Service) launchAll(ctx context.Context, r *runner) error {
 		r.launch(sub)
 	}
 	r.attend(g.attendants(s.options.Log, s.options.Now))
+	r.group.Go(func() { s.probe(r.ctx) })
+	r.group.Go(func() { s.sampler.run(r.ctx) })
 	s.runner = r
 	return nil
 }
@@ -79,16 +83,20 @@ func (r *runner) hurryAfter(drain time.Duration, abort, ended <-chan struct{}) {
 
 // launch runs a subscription until it retires or the service stops. Once the service stops it does nothing.
 func (r *runner) launch(sub *subscription) {
-	sub.compareClocks(r.ctx)
+	sub.clocks(r.ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stopping {
 		return
 	}
 	ctx, retire := context.WithCancel(r.ctx)
-	sub.retire = retire
+	sub.retire, sub.service = retire, r.ctx
+	sub.vitals.launched.Store(true)
 	r.group.Go(func() {
 		defer close(sub.ended)
+		var probing sync.WaitGroup
+		probing.Go(func() { sub.probe(ctx) })
+		defer probing.Wait()
 		defer retire()
 		if err := sub.run(ctx, r.hurry); err != nil {
 			r.mu.Lock()
@@ -128,8 +136,8 @@ const lockedFor = 5 * time.Second
 
 // waitUntilEmpty returns when nothing is due or in work here, or when a subscription has failed. Claims
 // that come back empty do not show it by themselves: they pass over rows that anybody has locked. So the
-// rows are counted too. Rows that stay due and unclaimed, such as those behind the head of a group, are
-// left in the end.
+// rows are counted too. Rows that stay due and unclaimed, such as those behind the head of a group and those of
+// handlers that are paused, are left in the end.
 func (s *Service) waitUntilEmpty(ctx context.Context) {
 	const pause = 10 * time.Millisecond
 	look := time.NewTicker(pause)
@@ -146,7 +154,7 @@ func (s *Service) waitUntilEmpty(ctx context.Context) {
 			if sub.failure.Load() != nil {
 				return
 			}
-			empty = empty && sub.emptyClaims.Load() >= 2
+			empty = empty && sub.atRest()
 		}
 		if !empty {
 			since = time.Time{}
@@ -168,6 +176,9 @@ func (s *Service) nothingDue(ctx context.Context) bool {
 	bounded, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	for _, sub := range s.subscriptions() {
+		if sub.paused.on() {
+			continue // whatever is due, nobody takes it here
+		}
 		if w, err := sub.form.Waiting(bounded); err != nil || w.Due > 0 {
 			return false
 		}

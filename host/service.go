@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/inbox-wasm/inbox-wasm/dialect/databases"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 	"github.com/inbox-wasm/inbox-wasm/forms"
@@ -30,6 +33,10 @@ type Options struct {
 	UntilEmpty bool
 	// Now is the host's clock; nil is the system's.
 	Now func() time.Time
+	// Traces takes the spans of deliveries; nil is none, which costs nothing.
+	Traces trace.TracerProvider
+	// Build is what the metrics say of the program.
+	Build Build
 }
 
 // Service runs the subscriptions of one configuration on one database. Its configuration can be replaced while it
@@ -39,6 +46,13 @@ type Service struct {
 	store   store.Store
 	engine  *engine.Engine
 	current atomic.Pointer[generation]
+	times   *timings
+	sampler *sampler
+	metrics prometheus.Gatherer
+
+	phase      atomic.Int32 // a phase
+	asking     flight       // the question whether the database answers
+	unanswered fault
 
 	changing sync.Mutex // held while what runs changes
 	runner   *runner    // nil while nothing runs
@@ -54,7 +68,9 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Service{options: o}
+	s := &Service{options: o, times: newTimings()}
+	s.sampler = &sampler{service: s, wanted: make(chan struct{})}
+	s.metrics = s.gatherer()
 	if err := s.open(ctx, &checker{config: o.Config, log: o.Log}); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -124,7 +140,7 @@ func (s *Service) Enqueue(ctx context.Context, tableKey string, messages []forms
 	g := s.current.Load()
 	declared := g.config.Table(tableKey)
 	if declared == nil {
-		return fmt.Errorf("no table %q is declared", tableKey)
+		return &UnknownTable{tableKey}
 	}
 	if err := s.writer(g, declared).Write(ctx, messages); err != nil {
 		return err
@@ -142,6 +158,26 @@ func (s *Service) writer(g *generation, declared *config.Table) *forms.Writer {
 	}
 	return w
 }
+
+// Wake has the subscriptions that read a group of a declared table look at it at once; an empty group is every one.
+// Whoever has written rows into the table from outside says so with it.
+func (s *Service) Wake(tableKey, group string) error {
+	g := s.current.Load()
+	if g.config.Table(tableKey) == nil {
+		return &UnknownTable{tableKey}
+	}
+	for _, sub := range g.subscriptions {
+		if sub.handler.Table.Key == tableKey {
+			wake([]*subscription{sub}, group)
+		}
+	}
+	return nil
+}
+
+// UnknownTable is the error about a table that the configuration in use does not declare.
+type UnknownTable struct{ Table string }
+
+func (e *UnknownTable) Error() string { return fmt.Sprintf("no table %q is declared", e.Table) }
 
 // wakeReaders has the subscriptions that read a group of a table look at it.
 func (s *Service) wakeReaders(tableKey, group string) {
