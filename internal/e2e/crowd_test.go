@@ -201,24 +201,24 @@ func readWorks(t *testing.T, number int, log string) []work {
 		var l struct {
 			Time time.Time `json:"time"`
 			Msg  string    `json:"msg"`
-			ID   string    `json:"id"`
+			Row  string    `json:"row"`
 		}
 		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
 			t.Fatalf("%v: %s", err, lines.Text())
 		}
 		switch l.Msg {
 		case "begin":
-			if _, twice := open[l.ID]; twice {
-				t.Errorf("row %s began twice in one process", l.ID)
+			if _, twice := open[l.Row]; twice {
+				t.Errorf("row %s began twice in one process", l.Row)
 			}
-			open[l.ID] = l.Time
+			open[l.Row] = l.Time
 		case "end":
-			id, err := strconv.Atoi(l.ID)
+			id, err := strconv.Atoi(l.Row)
 			if err != nil {
 				t.Fatal(err)
 			}
-			works = append(works, work{id: id, process: number, begin: open[l.ID], end: l.Time})
-			delete(open, l.ID)
+			works = append(works, work{id: id, process: number, begin: open[l.Row], end: l.Time})
+			delete(open, l.Row)
 		}
 	}
 	if err := lines.Err(); err != nil {

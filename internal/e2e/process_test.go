@@ -52,8 +52,7 @@ type process struct {
 type line struct {
 	Level   string `json:"level"`
 	Message string `json:"msg"`
-	Row     string `json:"row"` // of the host's lines
-	ID      string `json:"id"`  // of the guest's lines
+	Row     string `json:"row"`
 	Attempt int    `json:"attempt"`
 	Outcome string `json:"outcome"`
 	Reason  string `json:"reason"`
@@ -221,7 +220,7 @@ func (p *process) ended() bool {
 
 // called passes the line by which the guest of testdata reports a call about the row.
 func called(id string) func(*line) bool {
-	return func(l *line) bool { return l.Message == "called" && (id == "" || l.ID == id) }
+	return func(l *line) bool { return l.Message == "called" && (id == "" || l.Row == id) }
 }
 
 // settled passes the line of a settlement that took effect; an empty id or outcome is any.
