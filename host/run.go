@@ -29,6 +29,9 @@ func (s *Service) Run(ctx context.Context, abort <-chan struct{}) error {
 	if err := s.launchAll(ctx, r); err != nil {
 		return err
 	}
+	if s.options.Launched != nil {
+		s.options.Launched()
+	}
 	ended := make(chan struct{})
 	var hurrying sync.WaitGroup
 	hurrying.Go(func() { r.hurryAfter(s.options.Config.Runtime.DrainTimeout, abort, ended) })

@@ -61,6 +61,7 @@ BENCH_PAYLOAD, BENCH_WORKERS and BENCH_SECONDS and prints {"rows": n, "seconds":
 	flags.BoolVar(&o.Latency, "latency", false, "also take each row's time, with the host at half of what it reached, and idle")
 	flags.StringVar(&o.Module, "module", "", "the handler; default: one in C that parses the payload")
 	flags.StringArrayVar(&f.beside, "beside", nil, "another program that takes turns, as NAME=COMMAND; may be repeated")
+	_ = c.RegisterFlagCompletionFunc("form", cobra.FixedCompletions([]string{"all", "lease", "row-lock", "advisory"}, cobra.ShellCompDirectiveNoFileComp))
 	return p.withJSON(c)
 }
 

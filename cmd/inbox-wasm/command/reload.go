@@ -21,6 +21,7 @@ type reloader struct {
 	program *program
 	service *host.Service
 	log     *slog.Logger
+	manager *supervisor
 	config  *config.Config // as it was last read
 }
 
@@ -52,21 +53,32 @@ func (r *reloader) run(ctx context.Context, hangups <-chan os.Signal, watch bool
 }
 
 func (r *reloader) reload(ctx context.Context) {
-	cfg, err := r.program.load()
-	if err == nil {
-		r.config = cfg
-		var what host.Reloaded
-		if what, err = r.service.Reload(ctx, cfg); err == nil {
-			r.log.Info("reloaded", "changed", what.Changed, "added", what.Added, "removed", what.Removed, "kept", what.Kept)
-			return
-		}
-	}
+	r.manager.reloading()
+	err := r.replace(ctx)
 	if ctx.Err() != nil {
 		return // the service stops
+	}
+	r.manager.reloaded(err)
+	if err == nil {
+		return
 	}
 	for line := range strings.Lines(err.Error()) {
 		r.log.Error("not reloaded, what runs goes on: " + strings.TrimSpace(line))
 	}
+}
+
+// replace puts to work what has changed.
+func (r *reloader) replace(ctx context.Context) error {
+	cfg, err := r.program.load()
+	if err != nil {
+		return err
+	}
+	r.config = cfg
+	what, err := r.service.Reload(ctx, cfg)
+	if err == nil {
+		r.log.Info("reloaded", "changed", what.Changed, "added", what.Added, "removed", what.Removed, "kept", what.Kept)
+	}
+	return err
 }
 
 // stamp tells one content of a file from another, without reading it.

@@ -49,7 +49,9 @@ func (p *program) runServe(ctx context.Context, untilEmpty, watch bool) (err err
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	log := p.logger(cfg.Runtime)
-	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty})
+	manager := newSupervisor(log)
+	manager.starting()
+	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty, Launched: manager.ready})
 	if err != nil {
 		return err
 	}
@@ -58,11 +60,13 @@ func (p *program) runServe(ctx context.Context, untilEmpty, watch bool) (err err
 	running, ended := context.WithCancel(stop)
 	var reloading sync.WaitGroup
 	reloading.Go(func() {
-		(&reloader{program: p, service: service, log: log, config: cfg}).run(running, hangups, watch)
+		(&reloader{program: p, service: service, log: log, manager: manager, config: cfg}).run(running, hangups, watch)
 	})
+	watched := manager.watch(stop, cfg.Runtime.DrainTimeout, func() bool { return true }, func() string { return "running" })
 	err = service.Run(stop, abort)
 	ended()
 	reloading.Wait()
+	watched()
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,50 @@
+package pages
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// begin are the functions that a start is, from the reading of inbox.toml to the first claims.
+var begin = []string{"load", "Load", "Open", "Check", "launchAll", "Connect", "Prepare", "SharesSessions", "CheckVersion"}
+
+// beyond are where a start is over, or where something else begins that is no part of it.
+var beyond = []string{"launch", "run", "Run", "Reload", "reload", "Main", "root"}
+
+// Every text that can say why the program does not start has an entry on the page, and every entry is such a text.
+func TestEveryErrorOfAStartIsOnThePage(t *testing.T) {
+	s := readSource(t)
+	at := map[string]string{}
+	for _, f := range s.reach(begin, beyond) {
+		maps.Copy(at, s.texts(f))
+	}
+	delete(at, gap) // a text from elsewhere, which is found there
+	entries := entriesOf(page(t, "docs/troubleshooting.md"))
+	for _, text := range sortedKeys(at) {
+		if !slices.Contains(entries, text) {
+			t.Errorf("%s: the page has no entry for\n%s", at[text], text)
+		}
+	}
+	for _, entry := range entries {
+		if at[entry] == "" {
+			t.Errorf("no start says this any more: %s", entry)
+		}
+	}
+}
+
+var blocks = regexp.MustCompile("(?ms)^```text\n(.*?)^```")
+
+// entriesOf are the lines of a page's blocks of texts.
+func entriesOf(text string) (entries []string) {
+	for _, block := range blocks.FindAllStringSubmatch(text, -1) {
+		for line := range strings.Lines(block[1]) {
+			if line = strings.TrimSpace(line); line != "" {
+				entries = append(entries, line)
+			}
+		}
+	}
+	return entries
+}
