@@ -144,7 +144,7 @@ func TestStartOnAFormThatADialectLacks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			table := host.Declared(cfg.Tables[0])
+			table := cfg.Tables[0].Declared()
 			if err := s.Script(t.Context(), s.Dialect().Schema(table).Table); err != nil {
 				t.Fatal(err)
 			}

@@ -10,7 +10,7 @@ import (
 // Param names what a placeholder binds.
 type Param struct {
 	Name ParamName
-	// Part is the index of the key's column for [ID] and [IDs], of the group for [Except], and of the
+	// Part is the index of the key's column for [ID] and [IDs], of the group for [Except] and [DeadGroup], and of the
 	// column for [LeftOut], where the keys follow each other.
 	Part int
 }
@@ -39,6 +39,13 @@ const (
 	// MarkKey is the key of the row that a claim begins at, and MarkTime its retry_after.
 	MarkKey  ParamName = "mark"
 	MarkTime ParamName = "mark time"
+	// Offset is how many rows of a list are passed over, and Preview how much is read of what may be long.
+	Offset  ParamName = "offset"
+	Preview ParamName = "preview"
+	// DeadGroup is a group whose rows are dead letters.
+	DeadGroup ParamName = "dead group"
+	// Cutoff is the instant before which rows are old.
+	Cutoff ParamName = "cutoff"
 	// Cap is the subscription's max_attempts.
 	Cap ParamName = "cap"
 	// Target is the group that a dead letter moves to.
@@ -86,7 +93,7 @@ const (
 // String is the parameter's name, with its part where it has one.
 func (p Param) String() string {
 	switch p.Name {
-	case ID, IDs, Except, LeftOut, Data:
+	case ID, IDs, Except, LeftOut, Data, DeadGroup:
 		return string(p.Name) + "[" + strconv.Itoa(p.Part) + "]"
 	case Value:
 		return string(p.Name) + "[" + Role(p.Part).String() + "]"

@@ -28,6 +28,15 @@ func (id ID) String() string {
 	return strings.Join(parts, ",")
 }
 
+// NewID reads the columns of a key from the texts that a database answers.
+func NewID(columns []dialect.Column, values [][]byte) ID {
+	id := make(ID, len(columns))
+	for i, c := range columns {
+		id[i] = idPart(c.Kind, values[i])
+	}
+	return id
+}
+
 // AppendJSON appends the key as a JSON value: a number, a string, bytes as {"base64":".."}, and an
 // array of them for a key of several columns.
 func (id ID) AppendJSON(text []byte) []byte {

@@ -13,9 +13,35 @@ import (
 // MissingIndex looks for an index that walks a selection of a described table in claim order. Where there is
 // none it gives the CREATE INDEX of one: a claim reads every row of the table without it.
 func MissingIndex(ctx context.Context, s store.Store, t *dialect.Table, of dialect.Selection) (create string, err error) {
+	indexes, err := indexes(ctx, s, t)
+	if err != nil {
+		return "", err
+	}
+	want := s.Dialect().ClaimIndex(t, of)
+	for _, index := range indexes {
+		if serves(t, index, &want) {
+			return "", nil
+		}
+	}
+	return want.Create, nil
+}
+
+// StartsIndex reports whether an index of all rows of a described table starts with a column.
+func StartsIndex(ctx context.Context, s store.Store, t *dialect.Table, column string) (bool, error) {
+	indexes, err := indexes(ctx, s, t)
+	for _, index := range indexes {
+		if index.Columns[0] == column && index.Condition == "" {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// indexes lists the indexes of a table by their names.
+func indexes(ctx context.Context, s store.Store, t *dialect.Table) (map[string]*dialect.Index, error) {
 	statement := s.Dialect().Indexes(t)
 	indexes := map[string]*dialect.Index{}
-	err = s.Query(ctx, &statement, 0, nil, func(v [][]byte) error {
+	err := s.Query(ctx, &statement, 0, nil, func(v [][]byte) error {
 		index := indexes[string(v[0])]
 		if index == nil {
 			index = &dialect.Index{Condition: string(v[2])}
@@ -25,15 +51,9 @@ func MissingIndex(ctx context.Context, s store.Store, t *dialect.Table, of diale
 		return nil
 	})
 	if err != nil {
-		return "", fmt.Errorf("list the indexes of table %s: %w", t, err)
+		return nil, fmt.Errorf("list the indexes of table %s: %w", t, err)
 	}
-	want := s.Dialect().ClaimIndex(t, of)
-	for _, index := range indexes {
-		if serves(t, index, &want) {
-			return "", nil
-		}
-	}
-	return want.Create, nil
+	return indexes, nil
 }
 
 // serves reports whether an index gives what the recommended one does: it starts with its columns, and holds

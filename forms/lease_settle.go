@@ -479,10 +479,4 @@ func (l *Lease) reread(ctx context.Context, w writer, s *dialect.Statement, b *b
 }
 
 // key reads the key that stands first in an answer.
-func (l *Lease) key(values [][]byte) ID {
-	id := make(ID, len(l.columns))
-	for i := range id {
-		id[i] = idPart(l.columns[i].Kind, values[i])
-	}
-	return id
-}
+func (l *Lease) key(values [][]byte) ID { return NewID(l.columns, values) }

@@ -23,7 +23,7 @@ func Read(ctx context.Context, s store.Store, t *dialect.Table, key string) (*De
 	if !ok {
 		return nil, fmt.Errorf("%s reads no single row", s.Dialect().Name())
 	}
-	id, err := parseID(t, key)
+	id, err := ParseID(t, key)
 	if err != nil {
 		return nil, fmt.Errorf("the key %q of a row of %s: %w", key, t, err)
 	}
@@ -40,8 +40,8 @@ func Read(ctx context.Context, s store.Store, t *dialect.Table, key string) (*De
 	return c.rows[0].delivery, nil
 }
 
-// parseID reads what [ID.String] writes. A key of one column may hold commas.
-func parseID(t *dialect.Table, text string) (ID, error) {
+// ParseID reads what [ID.String] writes. A key of one column may hold commas.
+func ParseID(t *dialect.Table, text string) (ID, error) {
 	columns := t.IDColumns()
 	parts := []string{text}
 	if len(columns) > 1 {

@@ -74,7 +74,7 @@ func (c *checker) form(ctx context.Context, s store.Store, h *config.Handler, ta
 		Level: levelOf(h.Table), Transactional: h.Transactional, Role: h.TransactionRole, Backoff: (&policy{handler: h}).backoff,
 		Lock: h.Table.Lock, Unlock: h.Table.Unlock, Sessions: h.Threads, Now: now}
 	if h.Group == config.EveryGroup {
-		o.Group, o.AllGroups, o.Except = "", true, deadGroups(c.config, h.Table)
+		o.Group, o.AllGroups, o.Except = "", true, c.config.DeadGroups(h.Table)
 	}
 	if h.DeadLetter != nil {
 		o.DeadGroup = h.DeadLetter.Group
@@ -157,17 +157,6 @@ func (c *checker) version(ctx context.Context, s store.Store) bool {
 		c.add(c.config.Database.LineOf("url"), "database.url", err.Error(), "use a newer server")
 	}
 	return err == nil
-}
-
-// deadGroups lists the groups of a table that handlers send their dead letters to.
-func deadGroups(c *config.Config, t *config.Table) []string {
-	var groups []string
-	for _, h := range c.Handlers {
-		if h.Table == t && h.DeadLetter != nil && h.DeadLetter.Table == nil {
-			groups = append(groups, h.DeadLetter.Group)
-		}
-	}
-	return groups
 }
 
 // progressEvery is how often a start that takes long says how far it is.

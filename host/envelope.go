@@ -119,7 +119,7 @@ func (e *envelope) check(t *config.Table) error {
 		{"priority", e.Priority != nil, dialect.Priority},
 		{"partition_key", e.PartitionKey != nil, dialect.PartitionKey},
 	} {
-		if value.given && !Declared(t).Has(value.role) {
+		if value.given && !t.Declared().Has(value.role) {
 			return fmt.Errorf("%q needs a column that plays %s, and [tables.%s] names none", value.key, value.role, t.Key)
 		}
 	}

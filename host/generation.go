@@ -3,12 +3,15 @@ package host
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/admin"
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 	"github.com/inbox-wasm/inbox-wasm/host/engine"
 )
@@ -18,6 +21,7 @@ type generation struct {
 	config        *config.Config
 	tables        map[*config.Table]*dialect.Table
 	subscriptions []*subscription
+	admin         *admin.Admin  // nil where the dialect has no statements for operators
 	listener      *listener     // nil where nobody listens
 	connections   chan struct{} // what claims may take that hold a connection each
 	warnings      config.Problems
@@ -94,6 +98,8 @@ func (s *Service) build(ctx context.Context, c *checker, modules []*engine.Modul
 	if g.listener, err = newListener(s, g.subscriptions); err != nil {
 		c.add(0, "listen", err.Error(), "remove listen; the table is polled")
 	}
+	g.admin = admin.New(s.store, c.config, g.tables, s.options.Now)
+	c.retention(ctx, s.store, g)
 	g.warnings = c.warnings
 	errs := []error{c.err()}
 	for _, a := range unused {
@@ -103,6 +109,19 @@ func (s *Service) build(ctx context.Context, c *checker, modules []*engine.Modul
 		return nil, errors.Join(err, g.discard(last))
 	}
 	return g, nil
+}
+
+// attendants are what runs beside the subscriptions, each until its context ends.
+func (g *generation) attendants(log *slog.Logger, now func() time.Time) (list []func(context.Context)) {
+	if g.listener != nil {
+		list = append(list, g.listener.run)
+	}
+	for _, t := range g.config.Tables {
+		if t.Retain > 0 {
+			list = append(list, (&sweeper{table: t, admin: g.admin, log: log, now: now}).run)
+		}
+	}
+	return list
 }
 
 // discard closes what a generation has and the last one has not. None of it may have run.
@@ -143,7 +162,7 @@ func (g *generation) keeps(last *generation, sub *subscription, h *config.Handle
 	if sub.assets.module.Info().Hash != module.Info().Hash || !config.Same(sub.handler, h) {
 		return false
 	}
-	if h.Group == config.EveryGroup && !slices.Equal(deadGroups(last.config, sub.handler.Table), deadGroups(g.config, h.Table)) {
+	if h.Group == config.EveryGroup && !slices.Equal(last.config.DeadGroups(sub.handler.Table), g.config.DeadGroups(h.Table)) {
 		return false
 	}
 	for i, t := range h.Allow.Publish {

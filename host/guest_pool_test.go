@@ -67,7 +67,7 @@ var leftovers = map[string][]struct{ leave, look, want string }{
 		{"^BEGIN|^INSERT INTO notes VALUES ('left')", "^SELECT count(*) FROM notes", `[[0]]`},
 		{"^BEGIN|^SELECT nonsense", "^SELECT 1", `[[1]]`},
 		{"^START TRANSACTION|^SAVEPOINT a|^DECLARE c CURSOR WITH HOLD FOR SELECT 1|^COMMIT", "^SELECT count(*) FROM pg_cursors WHERE name = 'c'", `[[0]]`},
-		{"^SET application_name = 'left'", "^SHOW application_name", `[["inbox-wasm"]]`},
+		{"^SET work_mem = '1MB'", "^SHOW work_mem", `[["4MB"]]`},
 		{"^SELECT set_config('statement_timeout', '1', false)", "^SHOW statement_timeout", `[["0"]]`},
 		{"^SET ROLE pg_monitor", "^SELECT current_user = session_user", `[[true]]`},
 		{"^SELECT pg_advisory_lock(7)", "^SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())", `[[0]]`},

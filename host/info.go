@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/inbox-wasm/inbox-wasm/forms"
-	"github.com/inbox-wasm/inbox-wasm/host/config"
 	"github.com/inbox-wasm/inbox-wasm/host/engine"
 )
 
@@ -29,7 +28,7 @@ func (s *Service) Check(ctx context.Context) ([]HandlerInfo, error) {
 	for i, sub := range subscriptions {
 		c.instance(ctx, sub)
 		infos[i] = HandlerInfo{
-			Handler: sub.handler.Name, Table: sub.table.String(), Group: sub.handler.Group, Form: formName(sub.handler.Table),
+			Handler: sub.handler.Name, Table: sub.table.String(), Group: sub.handler.Group, Form: sub.handler.Table.Form(),
 			Threads: sub.handler.Threads, Module: sub.assets.module.Info(), Statements: sub.form.Statements(),
 		}
 	}
@@ -43,18 +42,6 @@ func (c *checker) instance(ctx context.Context, sub *subscription) {
 		c.handler(sub.handler, "module", err.Error(), "correct what it says, often a key of the handler's config")
 	} else if err := instance.Close(ctx); err != nil {
 		c.handler(sub.handler, "module", err.Error(), "report this: an instance should close")
-	}
-}
-
-// formName is the form of a table, as the documentation calls it.
-func formName(t *config.Table) string {
-	switch {
-	case t.LockedUntil != "":
-		return "lease"
-	case t.AdvisoryLock != "":
-		return "advisory lock"
-	default:
-		return "row lock"
 	}
 }
 

@@ -17,7 +17,7 @@ func once(t *testing.T, db testdb.Database, toml string) *config.Config {
 	cfg := parse(t, db, toml)
 	s := connect(t, db)
 	create(t, s, cfg)
-	script(t, s, s.Dialect().Schema(Declared(cfg.Table("jobs"))).OnceIndex)
+	script(t, s, s.Dialect().Schema(cfg.Table("jobs").Declared()).OnceIndex)
 	return cfg
 }
 
@@ -44,7 +44,7 @@ func TestGuestsPublishOnce(t *testing.T) {
 				cfg := parse(t, db, toml)
 				s := connect(t, db)
 				create(t, s, cfg)
-				script(t, s, s.Dialect().Schema(Declared(cfg.Table("plain"))).OnceIndex)
+				script(t, s, s.Dialect().Schema(cfg.Table("plain").Declared()).OnceIndex)
 				b := reopen(t, cfg, untilEmpty)
 				b.enqueue("jobs", "work", `{"payload":"one","partition_key":"ada"}`, `{"payload":"again","partition_key":"ada"}`, `{"payload":"other","partition_key":"bob"}`)
 				b.drain()

@@ -99,7 +99,7 @@ func (s *Service) replace(last, next *generation) {
 	}
 	ending.Wait()
 	if s.runner != nil {
-		s.runner.listen(next.listener)
+		s.runner.attend(next.attendants(s.options.Log, s.options.Now))
 	}
 }
 

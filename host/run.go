@@ -13,10 +13,10 @@ type runner struct {
 	hurry chan struct{}   // closed when running calls are to be interrupted
 	group sync.WaitGroup
 
-	mu        sync.Mutex
-	stopping  bool               // nothing is launched any more
-	endListen context.CancelFunc // of the listener, nil where there is none
-	errs      []error
+	mu       sync.Mutex
+	stopping bool               // nothing is launched any more
+	dismiss  context.CancelFunc // ends what attends the last generation
+	errs     []error
 }
 
 // Run runs every subscription until ctx ends, or until every queue is empty where the options say so.
@@ -61,7 +61,7 @@ func (s *Service) launchAll(ctx context.Context, r *runner) error {
 	for _, sub := range g.subscriptions {
 		r.launch(sub)
 	}
-	r.listen(g.listener)
+	r.attend(g.attendants(s.options.Log, s.options.Now))
 	s.runner = r
 	return nil
 }
@@ -101,20 +101,21 @@ func (r *runner) launch(sub *subscription) {
 	})
 }
 
-// listen runs a listener in the place of the one before, nil for none.
-func (r *runner) listen(l *listener) {
+// attend runs what a generation has beside its subscriptions, in the place of what the one before had.
+func (r *runner) attend(attendants []func(context.Context)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.endListen != nil {
-		r.endListen()
-		r.endListen = nil
+	if r.dismiss != nil {
+		r.dismiss()
 	}
-	if l == nil || r.stopping {
+	if r.stopping {
 		return
 	}
-	ctx, end := context.WithCancel(r.ctx)
-	r.endListen = end
-	r.group.Go(func() { l.run(ctx) })
+	var ctx context.Context
+	ctx, r.dismiss = context.WithCancel(r.ctx)
+	for _, run := range attendants {
+		r.group.Go(func() { run(ctx) })
+	}
 }
 
 // stop lets nothing be launched any more.

@@ -14,6 +14,7 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/dialect/databases"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/admin"
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 	"github.com/inbox-wasm/inbox-wasm/host/engine"
 )
@@ -163,6 +164,9 @@ func Listened(cfg *config.Config, t *config.Table) bool {
 func ClaimsAcrossGroups(cfg *config.Config, t *config.Table) bool {
 	return slices.ContainsFunc(cfg.Handlers, func(h *config.Handler) bool { return h.Table == t && h.Group == config.EveryGroup })
 }
+
+// Admin is for operators of the tables of the configuration in use; nil where the dialect has no statements for them.
+func (s *Service) Admin() *admin.Admin { return s.current.Load().admin }
 
 // Counts are those of a handler that is configured, without asking the database.
 func (s *Service) Counts(handler string) Counts {

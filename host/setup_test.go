@@ -101,7 +101,7 @@ func connect(t testing.TB, db testdb.Database) store.Store {
 func create(t testing.TB, s store.Store, cfg *config.Config) {
 	t.Helper()
 	for _, declared := range cfg.Tables {
-		schema := s.Dialect().Schema(Declared(declared))
+		schema := s.Dialect().Schema(declared.Declared())
 		script(t, s, schema.Table)
 		if schema.Index != "" {
 			script(t, s, schema.Index)

@@ -15,36 +15,11 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 )
 
-// Declared is the table as inbox.toml declares it, before a database has described it.
-func Declared(t *config.Table) *dialect.Table {
-	roles := map[dialect.Role]string{
-		dialect.Group: t.Group, dialect.Priority: t.Priority, dialect.PartitionKey: t.PartitionKey,
-		dialect.RetryAfter: t.RetryAfter, dialect.Attempt: t.Attempt, dialect.ProcessedAt: t.ProcessedAt,
-		dialect.LockedUntil: t.LockedUntil, dialect.Headers: t.Headers, dialect.Payload: t.Payload,
-		dialect.Error: t.Error, dialect.Origin: t.Origin, dialect.CreatedAt: t.CreatedAt,
-	}
-	for role, column := range roles {
-		if column == "" {
-			delete(roles, role)
-		}
-	}
-	return &dialect.Table{Schema: t.Schema, Name: t.Name, ID: t.ID, Roles: roles, FIFO: t.FIFO, Data: t.Columns, Key: keyOf(t), DatabaseClock: t.Clock == "database", OnConflict: t.OnConflict}
-}
-
-// keyOf is the lock key of a table in the advisory lock form.
-func keyOf(t *config.Table) []dialect.KeyPart {
-	var key []dialect.KeyPart
-	for _, part := range t.AdvisoryKey {
-		key = append(key, dialect.KeyPart(part))
-	}
-	return key
-}
-
 // describe asks the database for every declared table and reports what does not fit.
 func (c *checker) describe(ctx context.Context, s store.Store) map[*config.Table]*dialect.Table {
 	tables := map[*config.Table]*dialect.Table{}
 	for _, declared := range c.config.Tables {
-		t := Declared(declared)
+		t := declared.Declared()
 		err := forms.Describe(ctx, s, t)
 		switch {
 		case errors.Is(err, forms.ErrNoTable):
@@ -85,7 +60,7 @@ func (c *checker) once(ctx context.Context, s store.Store, declared *config.Tabl
 	if err != nil {
 		what = err.Error()
 	}
-	c.table(declared, "on_conflict", what, cmp.Or(s.Dialect().Schema(Declared(declared)).OnceIndex, "name the columns of a unique index"))
+	c.table(declared, "on_conflict", what, cmp.Or(s.Dialect().Schema(declared.Declared()).OnceIndex, "name the columns of a unique index"))
 	return false
 }
 

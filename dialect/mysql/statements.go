@@ -13,7 +13,10 @@ import (
 //
 // Neither server answers which rows an UPDATE changed, so a claim locks and reads its rows before it
 // stamps them, and a settlement locks and compares before it changes (see [dialect.Listed]).
-type Dialect struct{ *dialect.Listed }
+type Dialect struct {
+	*dialect.Listed
+	*dialect.Inspection
+}
 
 var (
 	_ dialect.Lease       = Dialect{}
@@ -26,7 +29,7 @@ var (
 
 // New is the dialect.
 func New() Dialect {
-	return Dialect{&dialect.Listed{
+	listed := &dialect.Listed{
 		Grammar: dialect.Grammar{
 			Quote: quote,
 			// IGNORE would leave out more than duplicates (MySQL reference manual, section 15.2.7). Here every unique
@@ -51,7 +54,8 @@ func New() Dialect {
 		ByKey:      " FORCE INDEX (PRIMARY)",
 		LockClause: " FOR UPDATE SKIP LOCKED",
 		Later:      func(a, b string) string { return "GREATEST(" + a + ", " + b + ")" },
-	}}
+	}
+	return Dialect{listed, inspection(&listed.Grammar)}
 }
 
 func quote(identifier string) string {

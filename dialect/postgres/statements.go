@@ -9,10 +9,13 @@ import (
 )
 
 // Dialect says what PostgreSQL 11 and later understand. Its value is [New]'s.
-type Dialect struct{ *dialect.Grammar }
+type Dialect struct {
+	*dialect.Grammar
+	*dialect.Inspection
+}
 
 // New is the dialect.
-func New() Dialect { return Dialect{&grammar} }
+func New() Dialect { return Dialect{&grammar, inspection} }
 
 var grammar = dialect.Grammar{
 	Quote:      quote,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -49,7 +50,7 @@ func Open(ctx context.Context, d dialect.Dialect, rawURL string, o store.Options
 	parameters["datestyle"] = "ISO"
 	parameters["client_encoding"] = "UTF8" // the default is the encoding of the database
 	if parameters["application_name"] == "" {
-		parameters["application_name"] = "inbox-wasm"
+		parameters["application_name"] = applicationName()
 	}
 	s := &Store{dialect: d}
 	if !namesMode(rawURL) {
@@ -70,6 +71,15 @@ func Open(ctx context.Context, d dialect.Dialect, rawURL string, o store.Options
 		return nil, err
 	}
 	return s, nil
+}
+
+// applicationName tells the sessions of one process from those of another. The server cuts it to 63 bytes.
+func applicationName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("inbox-wasm %.40s:%d", host, os.Getpid())
 }
 
 // exactFloats has a server before version 12 write every digit of a floating-point number, as later ones do.

@@ -12,7 +12,10 @@ import (
 //
 // SQLite has no row locks, so it has no row lock form. A transaction that writes has the database to
 // itself, so nothing is passed over and nothing waits inside of one.
-type Dialect struct{ *dialect.Listed }
+type Dialect struct {
+	*dialect.Listed
+	*dialect.Inspection
+}
 
 var (
 	_ dialect.Lease     = Dialect{}
@@ -23,7 +26,7 @@ var (
 
 // New is the dialect.
 func New() Dialect {
-	return Dialect{&dialect.Listed{
+	listed := &dialect.Listed{
 		Grammar: dialect.Grammar{
 			Quote: quote,
 			Skip:  dialect.DoNothing,
@@ -48,7 +51,8 @@ func New() Dialect {
 		},
 		RowList: "VALUES ",
 		Later:   func(a, b string) string { return "MAX(" + a + ", " + b + ")" },
-	}}
+	}
+	return Dialect{listed, inspection(&listed.Grammar)}
 }
 
 func text(expression string) string { return "CAST(" + expression + " AS CHAR)" }

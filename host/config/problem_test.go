@@ -196,7 +196,6 @@ func TestUnsupported(t *testing.T) {
 	for _, test := range []struct{ section, lines, key string }{
 		{"[tables.dead]", "payload = \"x\"\n[runtime]\nlisten_http = \"localhost:1\"\nhttp_token = \"t\"\n[tables.more]", "runtime.listen_http"},
 		{"[tables.dead]", "payload = \"x\"\n[runtime]\nlisten_http = \"localhost:1\"\nhttp_token = \"t\"\n[tables.more]", "runtime.http_token"},
-		{"[tables.jobs]", "processed_at = \"p\"\nretain = \"1h\"", "tables.jobs.retain"},
 	} {
 		t.Run(test.key, func(t *testing.T) {
 			_, err := Parse("inbox.toml", []byte(after(test.section, test.lines)), env())

@@ -8,9 +8,7 @@ var unsupportedTop = []unsupported[*Config]{
 	{"runtime.http_token", "", func(c *Config) bool { return c.Runtime.HTTPToken != "" }},
 }
 
-var unsupportedTables = []unsupported[*Table]{
-	{"retain", "", func(t *Table) bool { return t.Retain != 0 }},
-}
+var unsupportedTables = []unsupported[*Table]{}
 
 var unsupportedHandlers = []unsupported[*Handler]{}
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/forms"
-	"github.com/inbox-wasm/inbox-wasm/host"
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 )
 
@@ -41,7 +40,7 @@ func (b *bench) newQueue(ctx context.Context, f Form) (*queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &queue{bench: b, form: f, table: host.Declared(cfg.Tables[0])}
+	t := &queue{bench: b, form: f, table: cfg.Tables[0].Declared()}
 	switch err := forms.Describe(ctx, b.store, t.table); {
 	case err == nil:
 		return nil, fmt.Errorf("the database has a table %s already, and a bench touches nothing that it did not make: drop it if an earlier bench was killed", tableName)

@@ -118,7 +118,7 @@ func (s *source) texts(f *function) map[string]string {
 					if id, ok := kv.Key.(*ast.Ident); ok && id.Name == "What" {
 						keep(n, kv.Value)
 					}
-				} else if id, ok := n.Type.(*ast.Ident); ok && id.Name == "fault" && i == 0 {
+				} else if id, ok := n.Type.(*ast.Ident); ok && (id.Name == "fault" && i == 0 || id.Name == "Flaw" && i == 2) {
 					keep(n, e)
 				}
 			}

@@ -8,11 +8,18 @@ import (
 	"testing"
 )
 
-// begin are the functions that a start is, from the reading of inbox.toml to the first claims.
-var begin = []string{"load", "Load", "Open", "Check", "launchAll", "Connect", "Prepare", "SharesSessions", "CheckVersion"}
+// begin are the functions that a start and a reload are, from the reading of inbox.toml to the first claims.
+var begin = []string{"load", "Load", "Open", "Check", "launchAll", "succeed", "Connect", "Prepare", "SharesSessions", "CheckVersion", "NewInstance"}
 
-// beyond are where a start is over, or where something else begins that is no part of it.
-var beyond = []string{"launch", "run", "Run", "Reload", "reload", "Main", "root"}
+// beyond are where a start is over, or where something else begins that is no part of it: what is done with rows, with
+// statements of guests and with calls, other commands, and the ends of things.
+var beyond = []string{
+	"launch", "run", "Run", "Reload", "Main", "root", "operate", "runEnqueue", "runInvoke", "runNew", "runBench", "benchmarks", "applySchema",
+	"enqueue", "invoke", "new", "bench", "schema", "apply", "exactly", "message", "source", "lines", "headersOf", "payloadLine", "envelopeLine",
+	"Claim", "Settle", "SettleAndClaim", "Extend", "Release", "Return", "End", "Waiting", "Write", "WriteIn", "Read", "Begin", "BeginWork", "begin",
+	"candidate", "probe", "truth", "unlockRow", "apply", "unsettled", "changeGroup", "missed", "shape", "parseID", "set", "become", "keep", "revert",
+	"Enqueue", "Invoke", "ParseMessage", "check", "report", "Handle", "HandleBatch", "admit", "Listen", "kill", "together", "Close",
+}
 
 // Every text that can say why the program does not start has an entry on the page, and every entry is such a text.
 func TestEveryErrorOfAStartIsOnThePage(t *testing.T) {

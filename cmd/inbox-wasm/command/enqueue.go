@@ -99,7 +99,7 @@ func (p *program) runEnqueue(ctx context.Context, key string, f *enqueueFlags) (
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	t := host.Declared(declared)
+	t := declared.Declared()
 	if err := forms.Describe(ctx, s, t); err != nil {
 		if errors.Is(err, forms.ErrNoTable) {
 			return fmt.Errorf("the database has no table %s: `inbox-wasm schema --apply` creates it", t)
@@ -166,7 +166,7 @@ func writeAll(ctx context.Context, w *forms.Writer, source *messages) (written i
 // message is what the flags give to every row, checked against the table.
 func (f *enqueueFlags) message(cfg *config.Config, t *config.Table) (forms.Message, error) {
 	m := forms.Message{Group: f.group}
-	roles := host.Declared(t).Roles
+	roles := t.Declared().Roles
 	for flag, role := range map[string]dialect.Role{"group": dialect.Group, "header": dialect.Headers,
 		"delay": dialect.RetryAfter, "priority": dialect.Priority, "key": dialect.PartitionKey} {
 		if f.set(flag) && roles[role] == "" {

@@ -94,7 +94,8 @@ func (p *program) root() *cobra.Command {
 	}
 	root.PersistentFlags().StringVarP(&p.configPath, "config", "c", "inbox.toml", "the configuration file")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(p.serve(), p.check(), p.schema(), p.enqueue(), p.invoke(), p.new(), p.bench(), p.version())
+	root.AddCommand(p.serve(), p.check(), p.schema(), p.enqueue(), p.invoke(),
+		p.stats(), p.peek(), p.redrive(), p.purge(), p.cancel(), p.new(), p.bench(), p.version())
 	_ = root.MarkPersistentFlagFilename("config", "toml") // the one error is a flag that is not there
 	p.completeAll(root)
 	return root
@@ -148,14 +149,16 @@ func (p *program) printJSON(v any) error {
 	return e.Encode(v)
 }
 
-// printTable prints rows under a header, no wider than the terminal.
+// printTable prints rows under a header, where there is one, no wider than the terminal.
 func (p *program) printTable(header table.Row, rows []table.Row) {
 	w := table.NewWriter()
 	w.SetOutputMirror(p.stdout)
 	style := table.StyleLight
 	style.Format.Header = text.FormatDefault
 	w.SetStyle(style)
-	w.AppendHeader(header)
+	if header != nil {
+		w.AppendHeader(header)
+	}
 	w.AppendRows(rows)
 	if f, ok := p.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {

@@ -60,7 +60,7 @@ func (p *program) applySchema(ctx context.Context, cfg *config.Config) (err erro
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	for _, declared := range cfg.Tables {
-		t := host.Declared(declared)
+		t := declared.Declared()
 		switch err := forms.Describe(ctx, s, t); {
 		case err == nil:
 			fmt.Fprintf(p.stdout, "table %s exists and is left as it is\n", t)
@@ -80,11 +80,14 @@ func (p *program) applySchema(ctx context.Context, cfg *config.Config) (err erro
 
 // statements create a declared table and what belongs to it, in order.
 func statements(cfg *config.Config, declared *config.Table, d dialect.Dialect) []string {
-	t := host.Declared(declared)
+	t := declared.Declared()
 	s := d.Schema(t)
 	list := []string{s.Table, s.Index, s.GroupIndex, s.OnceIndex}
 	if host.ClaimsAcrossGroups(cfg, declared) {
 		list = append(list, s.OrderIndex)
+	}
+	if i, ok := d.(dialect.Inspector); ok && declared.Retain > 0 {
+		list = append(list, i.SweepIndex(t))
 	}
 	list = slices.DeleteFunc(list, func(sql string) bool { return sql == "" })
 	if n, ok := d.(dialect.Notifies); ok && host.Listened(cfg, declared) {
