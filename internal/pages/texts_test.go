@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // gap stands for what differs from one occurrence of a text to the next.
@@ -21,11 +22,32 @@ type source struct {
 	t         *testing.T
 	files     *token.FileSet
 	functions map[string][]*function // by their names, whatever they are methods of
+	variables map[string][]variable  // errors that are made once, by their names
+}
+
+type variable struct {
+	value  ast.Expr
+	folder string
 }
 
 type function struct {
 	decl   *ast.FuncDecl
 	folder string
+}
+
+// receiver is the name of the type that the function is a method of.
+func (f *function) receiver() string {
+	if f.decl.Recv == nil {
+		return ""
+	}
+	typ := f.decl.Recv.List[0].Type
+	if star, ok := typ.(*ast.StarExpr); ok {
+		typ = star.X
+	}
+	if id, ok := typ.(*ast.Ident); ok {
+		return id.Name
+	}
+	return ""
 }
 
 // folders are where the texts of a start are written.
@@ -34,7 +56,7 @@ var folders = []string{"cmd/inbox-wasm/command", "host", "host/config", "host/en
 
 func readSource(t *testing.T) *source {
 	t.Helper()
-	s := &source{t: t, files: token.NewFileSet(), functions: map[string][]*function{}}
+	s := &source{t: t, files: token.NewFileSet(), functions: map[string][]*function{}, variables: map[string][]variable{}}
 	for _, folder := range folders {
 		files, err := filepath.Glob(filepath.Join("../..", folder, "*.go"))
 		if err != nil {
@@ -52,11 +74,29 @@ func readSource(t *testing.T) *source {
 				if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
 					s.functions[f.Name.Name] = append(s.functions[f.Name.Name], &function{f, folder})
 				}
+				if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR {
+					s.readVariables(g, folder)
+				}
 			}
 		}
 	}
 	return s
 }
+
+// readVariables takes note of the errors that a declaration makes.
+func (s *source) readVariables(g *ast.GenDecl, folder string) {
+	for _, spec := range g.Specs {
+		v := spec.(*ast.ValueSpec)
+		for i, value := range v.Values {
+			if call, ok := value.(*ast.CallExpr); ok && makes[called(call)] {
+				s.variables[v.Names[i].Name] = append(s.variables[v.Names[i].Name], variable{call.Args[0], folder})
+			}
+		}
+	}
+}
+
+// makes are the functions whose first argument is what is wrong.
+var makes = map[string]bool{"errors.New": true, "fmt.Errorf": true, "usage": true}
 
 // reach gives the functions that the named ones can come to, by the names that they mention and without the ones to
 // stop at: rather one too many than one too few.
@@ -66,14 +106,14 @@ func (s *source) reach(from, stop []string) []*function {
 	for _, name := range stop {
 		seen[name] = true
 	}
-	for todo := from; len(todo) > 0; {
+	for todo := slices.Clone(from); len(todo) > 0; {
 		name := todo[0]
 		todo = todo[1:]
 		if seen[name] && !slices.Contains(from, name) {
 			continue
 		}
 		for _, f := range s.functions[name] {
-			if slices.Contains(list, f) {
+			if slices.Contains(list, f) || slices.Contains(stop, f.folder+"."+name) || slices.Contains(stop, f.receiver()+"."+name) {
 				continue
 			}
 			list = append(list, f)
@@ -95,7 +135,10 @@ func (s *source) texts(f *function) map[string]string {
 	given := assigned(f.decl)
 	keep := func(at ast.Node, e ast.Expr) {
 		for _, text := range render(e, given, 0) {
-			found[tidy(text)] = s.files.Position(at.Pos()).String() + " " + f.decl.Name.Name
+			if text = tidy(text); !strings.ContainsFunc(text, unicode.IsLetter) {
+				continue // of an error from elsewhere, which is found there
+			}
+			found[text] = s.files.Position(at.Pos()).String() + " " + f.decl.Name.Name
 		}
 	}
 	ast.Inspect(f.decl.Body, func(n ast.Node) bool {
@@ -103,14 +146,14 @@ func (s *source) texts(f *function) map[string]string {
 		case *ast.CallExpr:
 			name := called(n)
 			switch {
-			case slices.Contains([]string{"errors.New", "fmt.Errorf", "usage"}, name):
-				if name == "usage" || name == "fmt.Errorf" {
-					keep(n, n.Args[0])
-					break
-				}
+			case makes[name]:
 				keep(n, n.Args[0])
 			case strings.HasPrefix(f.folder, "host") && reports[name[strings.LastIndex(name, ".")+1:]] && len(n.Args) >= 2:
 				keep(n, n.Args[len(n.Args)-2]) // what is wrong, and then what to do
+			}
+		case *ast.Ident:
+			for _, v := range s.variables[n.Name] {
+				keep(n, v.value)
 			}
 		case *ast.CompositeLit:
 			for i, e := range n.Elts {
@@ -122,6 +165,10 @@ func (s *source) texts(f *function) map[string]string {
 					keep(n, e)
 				}
 			}
+		case *ast.ReturnStmt:
+			if names := resultNames(f.decl); len(n.Results) == len(names) && len(names) > 0 && names[0] == "what" {
+				keep(n, n.Results[0])
+			}
 		case *ast.AssignStmt:
 			for i, left := range n.Lhs {
 				if sel, ok := left.(*ast.SelectorExpr); ok && sel.Sel.Name == "What" && len(n.Rhs) == len(n.Lhs) {
@@ -132,6 +179,19 @@ func (s *source) texts(f *function) map[string]string {
 		return true
 	})
 	return found
+}
+
+// resultNames are the names of what a function returns.
+func resultNames(f *ast.FuncDecl) (names []string) {
+	if f.Type.Results == nil {
+		return nil
+	}
+	for _, field := range f.Type.Results.List {
+		for _, name := range field.Names {
+			names = append(names, name.Name)
+		}
+	}
+	return names
 }
 
 // reports are the functions whose last two arguments are what is wrong and what to do.
