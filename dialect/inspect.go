@@ -2,15 +2,20 @@ package dialect
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // Inspector is a dialect whose tables an operator can look into and clear up. [Inspection] writes its statements.
 type Inspector interface {
 	Keyed
-	// Census counts the rows of each group and state. It answers, for each: the group, NULL where there is none, the
-	// state, the number of rows, and when the oldest of them was written, NULL where no column says so.
-	Census(t *Table, l Letters) Statement
+	// Census counts the rows of each group, from the claim order's index where the table has it. It answers, for each:
+	// the group, NULL where there is none, all rows, those that are processed, those of the others that are delayed, and
+	// since when the one of the rest has waited that has waited longest, NULL where no column says so.
+	Census(t *Table) Statement
+	// InWork counts the rows of each group that are under a lease. It answers, for each: the group, the rows, and those of
+	// them that are delayed. The text is empty for a table without leases.
+	InWork(t *Table) Statement
 	// List reads what there is to see of the rows of a state, all where it is empty, in claim order: at most Limit of
 	// them behind the first Offset, with the first Preview characters or bytes of what may be long.
 	List(t *Table, w Where) Statement
@@ -124,18 +129,70 @@ func deadGroups(b *Builder, l Letters) string {
 }
 
 // Census implements [Inspector].
-func (i *Inspection) Census(t *Table, l Letters) Statement {
+func (i *Inspection) Census(t *Table) Statement {
 	g := i.grammar
 	b := g.Builder()
-	group, written := "NULL", "NULL"
+	count := func(condition string) string {
+		return g.Text("COUNT(CASE WHEN " + condition + " THEN 1 END)")
+	}
+	group, processed, open := "NULL", "1 = 0", "1 = 1"
 	if t.Has(Group) {
 		group = g.Text(g.Role(t, "", Group))
 	}
-	if t.Has(CreatedAt) {
-		written = g.Role(t, "", CreatedAt)
+	if t.Has(ProcessedAt) {
+		processed, open = g.Role(t, "", ProcessedAt)+" IS NOT NULL", g.open(t)
 	}
-	b.Add("SELECT __group, __state, ", g.Text("COUNT(*)"), ", ", g.Text("MIN(__written)"), " FROM (SELECT ", group, " AS __group, ",
-		i.state(b, t, l), " AS __state, ", written, " AS __written FROM ", g.Table(t), g.Look, ") AS __rows GROUP BY __group, __state")
+	b.Add("SELECT ", group, ", ", g.Text("COUNT(*)"), ", ", count(processed), ", ", count(open+" AND "+i.delayed(b, t)), ", ",
+		g.Text("MIN(CASE WHEN "+open+" AND NOT ("+i.delayed(b, t)+") THEN "+waiting(g, t)+" END)"), " FROM ", g.Table(t), g.Look)
+	if t.Has(Group) {
+		b.Add(" GROUP BY ", g.Role(t, "", Group))
+	}
+	return b.Statement()
+}
+
+// delayed is the condition that a row's time has not come.
+func (i *Inspection) delayed(b *Builder, t *Table) string {
+	if !t.Has(RetryAfter) {
+		return "1 = 0"
+	}
+	condition := i.grammar.Role(t, "", RetryAfter) + " > " + i.grammar.Instant(b, t)
+	if t.Column(RetryAfter).Nullable {
+		condition = i.grammar.Role(t, "", RetryAfter) + " IS NOT NULL AND " + condition
+	}
+	return condition
+}
+
+// waiting is since when a row waits that is due: since its time, or since it was written where it never had one.
+func waiting(g *Grammar, t *Table) string {
+	switch {
+	case t.Has(RetryAfter) && t.Column(RetryAfter).Nullable && t.Has(CreatedAt):
+		return "COALESCE(" + g.Role(t, "", RetryAfter) + ", " + g.Role(t, "", CreatedAt) + ")"
+	case t.Has(RetryAfter):
+		return g.Role(t, "", RetryAfter)
+	case t.Has(CreatedAt):
+		return g.Role(t, "", CreatedAt)
+	default:
+		return "NULL"
+	}
+}
+
+// InWork implements [Inspector]. It groups by an expression: by the column a database may go through all rows in the order of
+// an index that has not what it looks for.
+func (i *Inspection) InWork(t *Table) Statement {
+	if !t.Has(LockedUntil) {
+		return Statement{}
+	}
+	g := i.grammar
+	b := g.Builder()
+	group := "NULL"
+	if t.Has(Group) {
+		group = g.Text(g.Role(t, "", Group))
+	}
+	b.Add("SELECT ", group, ", ", g.Text("COUNT(*)"), ", ", g.Text("COUNT(CASE WHEN "+i.delayed(b, t)+" THEN 1 END)"), " FROM ", g.Table(t), g.Look)
+	i.where(b, t, Where{State: RowInWork})
+	if t.Has(Group) {
+		b.Add(" GROUP BY ", group)
+	}
 	return b.Statement()
 }
 
@@ -224,7 +281,7 @@ func ListedRoles(t *Table) []Role {
 	return roles
 }
 
-// List implements [Inspector].
+// List implements [Inspector]. It chooses the rows by what orders them, and then reads those that it has chosen.
 func (i *Inspection) List(t *Table, w Where) Statement {
 	g := i.grammar
 	b := g.Builder()
@@ -253,9 +310,16 @@ func (i *Inspection) List(t *Table, w Where) Statement {
 		column := g.Quote(c.Name)
 		b.Add(", ", i.words.Prefix(c, column, b.Bind(Preview)), ", ", g.Text(i.words.Size(c, column)))
 	}
-	b.Add(" FROM ", g.Table(t), g.Look)
+	keys, match := make([]string, len(t.ID)), make([]string, len(t.ID))
+	for n, name := range t.ID {
+		alias := "__k" + strconv.Itoa(n)
+		keys[n] = g.Quote(name) + " AS " + alias
+		match[n] = g.Quote(name) + " = " + alias
+	}
+	b.Add(" FROM (SELECT ", strings.Join(keys, ", "), " FROM ", g.Table(t), g.Look)
 	i.where(b, t, w)
-	b.Add(" ORDER BY ", g.Order(t), " LIMIT ", b.Bind(Limit), " OFFSET ", b.Bind(Offset))
+	b.Add(" ORDER BY ", g.Order(t), " LIMIT ", b.Bind(Limit), " OFFSET ", b.Bind(Offset), ") AS __chosen JOIN ", g.Table(t), " ON ",
+		strings.Join(match, " AND "), " ORDER BY ", g.Order(t))
 	return b.Statement()
 }
 

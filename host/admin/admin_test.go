@@ -144,7 +144,7 @@ func TestStats(t *testing.T) {
 		t.Parallel()
 		d := open(t, db, jobs+work)
 		d.states()
-		d.exec("UPDATE jobs SET created_at = '2026-01-02 03:04:05' WHERE id = 3", "UPDATE jobs SET created_at = '2025-01-02 03:04:05' WHERE id = 5")
+		d.exec("UPDATE jobs SET retry_after = '2026-01-02 03:04:05' WHERE id = 2", "UPDATE jobs SET retry_after = '2025-01-02 03:04:05' WHERE id IN (5, 6)")
 		stats, err := d.Stats(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/inbox-wasm/inbox-wasm/abi"
 	"github.com/inbox-wasm/inbox-wasm/dialect"
 	"github.com/inbox-wasm/inbox-wasm/forms"
@@ -35,19 +37,20 @@ type GroupStats struct {
 	InWork    int64    `json:"in_work"`
 	Dead      int64    `json:"dead"`
 	Processed int64    `json:"processed"`
-	// Oldest is when the oldest row that is neither processed nor dead was written, where a column plays created_at.
+	// Oldest is since when the row has been due that has been for longest, in work or not; without a retry_after, when it
+	// was written. Nil where no column says so, where nothing is due, and for dead letters.
 	Oldest *time.Time `json:"oldest,omitempty"`
 }
 
-// Age is how old the oldest row that waits is, in seconds, and -1 where nothing says so.
-func (g *GroupStats) Age(now time.Time) float64 {
+// Age is for how long the oldest row has been due, 0 where none is.
+func (g *GroupStats) Age(now time.Time) time.Duration {
 	if g.Oldest == nil {
-		return -1
+		return 0
 	}
-	return max(now.Sub(*g.Oldest).Seconds(), 0)
+	return max(now.Sub(*g.Oldest), 0)
 }
 
-// Stats counts the rows of every declared table. It reads all of them.
+// Stats counts the rows of every declared table. It reads each of them, from an index where it can.
 func (a *Admin) Stats(ctx context.Context) ([]TableStats, error) {
 	all := make([]TableStats, len(a.config.Tables))
 	for i, declared := range a.config.Tables {
@@ -62,23 +65,17 @@ func (a *Admin) Stats(ctx context.Context) ([]TableStats, error) {
 func (a *Admin) census(ctx context.Context, declared *config.Table) (TableStats, error) {
 	t := a.tables[declared]
 	stats := TableStats{Table: declared.Key, Form: declared.Form(), InWorkKnown: t.Has(dialect.LockedUntil), Groups: []GroupStats{}}
-	sel := &selection{table: t}
-	var letters dialect.Letters
-	letters, sel.dead = a.letters(declared)
-	statement := a.dialect.Census(t, letters)
-	err := a.store.Query(ctx, &statement, 0, a.arguments(&statement, sel), func(v [][]byte) error {
-		n, err := strconv.ParseInt(string(v[2]), 10, 64)
-		if err != nil {
-			return err
-		}
-		stats.add(optional(v[0]), State(v[1]), n, instant(v[3]))
-		return nil
-	})
-	if err != nil {
+	if err := a.countGroups(ctx, t, &stats); err != nil {
 		return stats, fmt.Errorf("count the rows of %s: %w", t, err)
 	}
+	letters, dead := a.letters(declared)
+	for i := range stats.Groups {
+		if g := &stats.Groups[i]; letters.All || g.Group != nil && slices.Contains(dead, *g.Group) {
+			g.Dead, g.Due, g.Delayed, g.Oldest = g.Due+g.Delayed, 0, 0, nil
+		}
+	}
 	for _, h := range a.config.Readers(declared) {
-		stats.assign(h, sel.dead)
+		stats.assign(h, dead)
 	}
 	slices.SortFunc(stats.Groups, func(x, y GroupStats) int {
 		if x.Group == nil || y.Group == nil {
@@ -86,6 +83,7 @@ func (a *Admin) census(ctx context.Context, declared *config.Table) (TableStats,
 		}
 		return cmp.Compare(*x.Group, *y.Group)
 	})
+	var err error
 	stats.MissingIndexes, err = a.missingIndexes(ctx, declared)
 	return stats, err
 }
@@ -109,23 +107,62 @@ func (s *TableStats) group(name *string) *GroupStats {
 	return &s.Groups[i]
 }
 
-func (s *TableStats) add(name *string, state State, rows int64, written *time.Time) {
-	g := s.group(name)
-	switch state {
-	case Due:
-		g.Due = rows
-	case Delayed:
-		g.Delayed = rows
-	case InWork:
-		g.InWork = rows
-	case Dead:
-		g.Dead = rows
-	case Processed:
-		g.Processed = rows
+// countGroups counts the rows of each group by state, dead letters among those that wait. Its two counts run side by side,
+// and a row may move in between.
+func (a *Admin) countGroups(ctx context.Context, t *dialect.Table, stats *TableStats) error {
+	var all, held []groupCount
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() (err error) {
+		all, err = a.counts(ctx, t, a.dialect.Census(t), 3)
+		return err
+	})
+	both.Go(func() (err error) {
+		held, err = a.counts(ctx, t, a.dialect.InWork(t), 2)
+		return err
+	})
+	if err := both.Wait(); err != nil {
+		return err
 	}
-	if waits := state != Dead && state != Processed; waits && written != nil && (g.Oldest == nil || written.Before(*g.Oldest)) {
-		g.Oldest = written
+	for _, c := range all {
+		g := stats.group(c.group)
+		g.Processed, g.Delayed, g.Oldest = c.numbers[1], c.numbers[2], c.since
+		g.Due = c.numbers[0] - g.Processed - g.Delayed
 	}
+	for _, c := range held {
+		if n, delayed := c.numbers[0], c.numbers[1]; n > 0 {
+			g := stats.group(c.group)
+			g.InWork, g.Due, g.Delayed = n, max(g.Due-n+delayed, 0), max(g.Delayed-delayed, 0)
+		}
+	}
+	return nil
+}
+
+// groupCount is what a count answers of a group.
+type groupCount struct {
+	group   *string
+	numbers []int64
+	since   *time.Time
+}
+
+// counts runs a count that answers so many numbers of each group, and perhaps a time; none for a statement without text.
+func (a *Admin) counts(ctx context.Context, t *dialect.Table, s dialect.Statement, n int) (list []groupCount, err error) {
+	if s.SQL == "" {
+		return nil, nil
+	}
+	err = a.store.Query(ctx, &s, 0, a.arguments(&s, &selection{table: t}), func(v [][]byte) error {
+		c := groupCount{group: optional(v[0]), numbers: make([]int64, n)}
+		for i := range c.numbers {
+			if c.numbers[i], err = strconv.ParseInt(string(v[i+1]), 10, 64); err != nil {
+				return err
+			}
+		}
+		if len(v) > n+1 {
+			c.since = instant(v[n+1])
+		}
+		list = append(list, c)
+		return nil
+	})
+	return list, err
 }
 
 // assign names a handler at the groups that it reads.

@@ -20,12 +20,12 @@ func (p *program) stats() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stats",
 		Short: "Count the rows of the declared tables by group and state",
-		Long: `Count the rows of the declared tables by group: due, delayed, in work, dead letters, processed, and the age of
-the oldest row that waits, where a column plays created_at. In the row lock form and the advisory lock form the
+		Long: `Count the rows of the declared tables by group: due, delayed, in work, dead letters, processed, and for how
+long the row has been due that has been for longest. In the row lock form and the advisory lock form the
 database does not say which rows are in work, and they count as due. It says as well which indexes are missing, and
 what the database knows of the processes that work on it.
 
-Every row is read for it, in one pass over each table. With --json and --watch each look is one line.`,
+Each table is read for it, mostly from the index of its claim order. With --json and --watch each look is one line.`,
 		Example: `  inbox-wasm stats
   inbox-wasm stats --watch
   inbox-wasm stats --json`,
@@ -112,7 +112,7 @@ func (p *program) printStats(s statistics) {
 			}
 			oldest := "–"
 			if g.Oldest != nil {
-				oldest = span(max(s.Time.Sub(*g.Oldest), 0))
+				oldest = span(g.Age(s.Time))
 			}
 			rows = append(rows, table.Row{t.Table, optional(g.Group), strings.Join(g.Handlers, ", "), g.Due, g.Delayed, working, g.Dead, g.Processed, oldest})
 		}
