@@ -51,6 +51,10 @@ type Options struct {
 	Module string
 	// Beside are other programs that take turns with the host in the lease form.
 	Beside []Program
+	// Processes has so many processes of the host drain the table together, in the place of everything else. Program is
+	// this program's file, which runs them.
+	Processes []int
+	Program   string
 	// Log takes what the host has to say.
 	Log slog.Handler
 	// Progress is told of each drain before it begins.
@@ -183,8 +187,10 @@ func (b *bench) measureForm(ctx context.Context, f Form, done *int, total int) (
 
 // once fills the table and drains it.
 func (b *bench) once(ctx context.Context, t *queue, c contestant, workers int) (drained, error) {
-	if err := t.fill(ctx); err != nil {
-		return drained{}, err
+	if b.Processes == nil {
+		if err := t.fill(ctx); err != nil {
+			return drained{}, err
+		}
 	}
 	d, err := c.drain(ctx, t, workers)
 	if err == nil && d.rows == 0 {
@@ -195,6 +201,16 @@ func (b *bench) once(ctx context.Context, t *queue, c contestant, workers int) (
 
 // contestants are those of a form, the host first.
 func (b *bench) contestants(f Form) []contestant {
+	if b.Processes != nil {
+		var list []contestant
+		for _, n := range b.Processes {
+			list = append(list, b.processes(n))
+			if len(list) > 1 {
+				list[len(list)-1].host = list[0].name
+			}
+		}
+		return list
+	}
 	list := []contestant{b.host("host", 0)}
 	if f == RowLock {
 		list = append(list, b.host("host, 16 a transaction", 16))

@@ -71,7 +71,7 @@ func (p *postgres) fill(ctx context.Context, t *queue) error {
 func (p *postgres) counted(ctx context.Context) (c counts, err error) {
 	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		var others int
-		err := p.admin.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'inbox-wasm'").Scan(&others)
+		err := p.admin.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'inbox-wasm%'").Scan(&others)
 		if err != nil {
 			return c, err
 		}

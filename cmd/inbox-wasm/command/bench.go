@@ -40,7 +40,8 @@ server on MySQL and MariaDB, so that nobody else should use it.
 BENCH_PAYLOAD, BENCH_WORKERS and BENCH_SECONDS and prints {"rows": n, "seconds": s}.`,
 		Example: `  inbox-wasm bench
   inbox-wasm bench --url "$DATABASE_URL" --form lease --workers 16 --latency
-  inbox-wasm bench --url "$DATABASE_URL" --form advisory --keys 1`,
+  inbox-wasm bench --url "$DATABASE_URL" --form advisory --keys 1
+  inbox-wasm bench --url "$DATABASE_URL" --form lease --workers 4 --processes 1,2,4,8`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := f.apply(&o); err != nil {
@@ -59,6 +60,7 @@ BENCH_PAYLOAD, BENCH_WORKERS and BENCH_SECONDS and prints {"rows": n, "seconds":
 	flags.IntVar(&o.Rounds, "rounds", 5, "how often each takes its turn")
 	flags.DurationVar(&o.Limit, "limit", 2*time.Second, "when a drain ends that is not through its rows, and how long --latency takes")
 	flags.BoolVar(&o.Latency, "latency", false, "also take each row's time, with the host at half of what it reached, and idle")
+	flags.IntSliceVar(&o.Processes, "processes", nil, "processes of the host that share a drain, such as 1,2,4,8, in the place of the loops")
 	flags.StringVar(&o.Module, "module", "", "the handler; default: one in C that parses the payload")
 	flags.StringArrayVar(&f.beside, "beside", nil, "another program that takes turns, as NAME=COMMAND; may be repeated")
 	_ = c.RegisterFlagCompletionFunc("form", cobra.FixedCompletions([]string{"all", "lease", "row-lock", "advisory"}, cobra.ShellCompDirectiveNoFileComp))
@@ -77,6 +79,15 @@ func (f *benchFlags) apply(o *bench.Options) error {
 		flag     string
 		n, least int
 	}{{"rows", o.Rows, 1}, {"rounds", o.Rounds, 1}, {"payload", o.Payload, 0}, {"keys", o.Keys, 0}}
+	if o.Processes != nil && (o.Latency || f.beside != nil) {
+		return usage("--processes measures nothing else: leave --latency and --beside out")
+	}
+	for _, n := range o.Processes {
+		numbers = append(numbers, struct {
+			flag     string
+			n, least int
+		}{"processes", n, 1})
+	}
 	for _, n := range o.Workers {
 		numbers = append(numbers, struct {
 			flag     string
@@ -106,6 +117,10 @@ func (p *program) runBench(ctx context.Context, o bench.Options) error {
 	defer release()
 	defer calmCollector()()
 	o.Databases = p.databases
+	var err error
+	if o.Program, err = os.Executable(); err != nil {
+		return err
+	}
 	o.Log = slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})
 	var finish func() error
 	o.Progress, finish = p.benchProgress()
