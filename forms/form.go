@@ -15,6 +15,8 @@ type Form interface {
 	// Claim takes at most limit claimable rows, in claim order. With ahead it takes them for threads
 	// that are not free yet.
 	Claim(ctx context.Context, limit int, ahead bool) ([]*Delivery, error)
+	// Probe finds out whether a claim would be answered, and takes nothing.
+	Probe(ctx context.Context) error
 	// Settle ends deliveries and answers each of them.
 	Settle(ctx context.Context, settlements []*Settlement) []Answer
 	// Waiting counts the rows that the subscription reads.

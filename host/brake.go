@@ -49,10 +49,13 @@ func (b *brake) release() {
 }
 
 // on reports whether claims pause.
-func (b *brake) on() bool {
+func (b *brake) on() bool { return b.length() > 0 }
+
+// length is how long the pauses of the claims are, 0 where they have none.
+func (b *brake) length() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.pause > 0
+	return b.pause
 }
 
 // left is how long nothing is to be claimed. Where that is 0, the caller may claim once: with trial one row, and

@@ -55,16 +55,16 @@ func (b *bench) after(sql string) {
 func TestBrakeIsReleasedByOutcomesAlone(t *testing.T) {
 	log := (&lines{}).logger()
 	b := &brake{log: log, now: time.Now}
-	l := &ledger{log: log, counters: &counters{}, brake: b}
+	l := &ledger{log: log, counters: &counters{}, vitals: newVitals(1), brake: b}
 	b.press()
 	row := newTask(&forms.Delivery{})
 	for _, o := range []outcome{released, interrupted} {
-		l.done(t.Context(), &verdict{task: row, settlement: forms.Settlement{Delivery: row.delivery}, outcome: o})
+		l.done(t.Context(), &verdict{task: row, settlement: forms.Settlement{Delivery: row.delivery}, outcome: o}, 0)
 		if _, trial := b.left(); !trial {
 			t.Errorf("the brake is off after a row was %s", o)
 		}
 	}
-	l.done(t.Context(), &verdict{task: row, settlement: forms.Settlement{Delivery: row.delivery}, outcome: retried})
+	l.done(t.Context(), &verdict{task: row, settlement: forms.Settlement{Delivery: row.delivery}, outcome: retried}, 0)
 	if pause, trial := b.left(); trial || pause > 0 {
 		t.Error("the brake is on after an outcome was settled")
 	}

@@ -41,8 +41,9 @@ type claimer struct {
 	rate       float64
 	markTime   time.Time
 	markCalls  int64
-	lastExact  time.Time // when rows on their last attempt could last be claimed
-	exactFirst bool      // a claim ahead came back short: only a claim for free threads tells whether the queue is empty
+	lastExact  time.Time     // when rows on their last attempt could last be claimed
+	began      time.Duration // of the last claim, by the clock of flights
+	exactFirst bool          // a claim ahead came back short: only a claim for free threads tells whether the queue is empty
 }
 
 // plan is the next claim: how many rows, and whether it runs ahead of the free threads.
@@ -159,13 +160,13 @@ func (c *claimer) run(ctx context.Context) {
 			if ctx.Err() == nil {
 				pause := retry.NextBackOff()
 				s.claimFailed(err, pause)
-				c.wait(ctx, pause, nil)
+				c.wait(ctx, pause, s.recovered)
 			}
 			continue
 		}
 		s.claimWorked()
 		retry.Reset()
-		s.start(rows, permit)
+		s.start(rows, c.began, permit)
 		c.after(ctx, len(rows), limit, ahead)
 	}
 }
@@ -188,7 +189,15 @@ func (c *claimer) permit() (permit chan struct{}, ok bool) {
 func (c *claimer) claim(limit int, ahead bool) ([]*forms.Delivery, error) {
 	ctx, cancel := context.WithTimeout(c.statements, max(c.sub.handler.Lease, answerTimeout))
 	defer cancel()
-	return c.sub.form.Claim(ctx, limit, ahead)
+	flight := &c.sub.vitals.desk().claim
+	began := flight.start()
+	rows, err := c.sub.form.Claim(ctx, limit, ahead)
+	flight.land()
+	c.began = began
+	if err == nil {
+		c.sub.claimAnswered(began, len(rows))
+	}
+	return rows, err
 }
 
 // after decides when the next claim is due: at once after a full one, and otherwise when the poll
@@ -217,7 +226,7 @@ func (c *claimer) wait(ctx context.Context, pause time.Duration, signals <-chan 
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	var answered <-chan struct{}
-	if signals == (<-chan struct{})(c.sub.queue.need) || signals != nil && c.sub.frees() {
+	if signals == (<-chan struct{})(c.sub.queue.need) || signals == (<-chan struct{})(c.sub.wake) && c.sub.frees() {
 		answered = c.sub.settler.answered
 	}
 	select {
@@ -228,12 +237,14 @@ func (c *claimer) wait(ctx context.Context, pause time.Duration, signals <-chan 
 	}
 }
 
-// start hands claimed rows to the threads, or gives them back where the threads are on their way home.
-func (s *subscription) start(rows []*forms.Delivery, permit chan struct{}) {
+// start hands claimed rows to the threads, or gives them back where the threads are on their way home. Their claim began
+// then by the clock of flights.
+func (s *subscription) start(rows []*forms.Delivery, began time.Duration, permit chan struct{}) {
 	if len(rows) == 0 {
 		return
 	}
 	tasks := newTasks(rows)
+	s.traced(tasks, began)
 	for i, d := range rows {
 		tasks[i].permit = permit
 		tasks[i].alone = s.alone(d)

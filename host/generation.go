@@ -14,6 +14,7 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/host/admin"
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 	"github.com/inbox-wasm/inbox-wasm/host/engine"
+	"github.com/inbox-wasm/inbox-wasm/host/spans"
 )
 
 // generation is one reading of inbox.toml at work. It does not change.
@@ -187,17 +188,22 @@ func (s *Service) subscribe(g *generation, h *config.Handler, form forms.Form, a
 		brake:      &brake{log: log, now: s.options.Now},
 		generation: g, handler: h, table: g.tables[h.Table], store: s.store, form: form, assets: a,
 		settings: engine.Settings{Config: h.Config, Env: environment(h), Mounts: a.mounts, HTTP: requests,
-			MayPublish: h.Limits.Publishes, Log: s.options.Log, LogLimit: h.Limits.Log},
+			MayPublish: h.Limits.Publishes, Log: log, LogLimit: h.Limits.Log},
 		log:        log,
 		now:        s.options.Now,
 		queue:      newQueue(lanes),
 		wake:       make(chan struct{}, 1),
+		recovered:  make(chan struct{}, 1),
+		vitals:     newVitals(h.Threads),
+		tracer:     spans.New(s.options.Traces, h.Name, h.Table.Key),
 		stopping:   make(chan struct{}),
 		ended:      make(chan struct{}),
 		untilEmpty: s.options.UntilEmpty,
 	}
 	sub.queue.batch = h.Batch
-	if sub.counters = (&counters{}); before != nil {
+	if before == nil {
+		sub.counters = &counters{times: s.times.of(h.Name)}
+	} else {
 		sub.counters = before.counters
 		if h.RateLimit == before.handler.RateLimit {
 			sub.allowance = before.allowance // a reload is no way around it
@@ -211,7 +217,7 @@ func (s *Service) subscribe(g *generation, h *config.Handler, form forms.Form, a
 		})
 	}}
 	sub.settler = &settler{
-		ledger: sub.newLedger(), form: form, now: s.options.Now, tick: sub.compareClocks,
+		ledger: sub.newLedger(), form: form, now: s.options.Now, seat: sub.vitals.desk(),
 		arrived: make(chan struct{}, 1), answered: make(chan struct{}, 1),
 	}
 	// Where each key has its thread, one claimer hands every row to the thread that it belongs to.

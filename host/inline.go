@@ -38,6 +38,7 @@ type inline struct {
 // batch is the rows of one claim, from the claim until its settlement is answered.
 type batch struct {
 	tasks []*task
+	seat  *seat // of the thread
 	// interrupt ends the guest's call.
 	interrupt context.CancelFunc
 	// settling says that the rows are the settlement's from now on.
@@ -61,8 +62,8 @@ func (r *inline) run(ctx context.Context, hurry <-chan struct{}) error {
 	defer interrupt()
 	probes, stopProbes := context.WithCancel(context.WithoutCancel(ctx))
 	probing.Go(func() { r.probe(probes) })
-	for range r.sub.handler.Threads {
-		threads.Go(func() { r.thread(guests) })
+	for number := range r.sub.handler.Threads {
+		threads.Go(func() { r.thread(guests, number) })
 	}
 
 	<-ctx.Done()
@@ -83,8 +84,8 @@ func (r *inline) run(ctx context.Context, hurry <-chan struct{}) error {
 }
 
 // thread claims and handles rows until the gate is closed. ctx interrupts the guest.
-func (r *inline) thread(ctx context.Context) {
-	t := r.sub.newThread(0)
+func (r *inline) thread(ctx context.Context, number int) {
+	t := r.sub.newThread(number)
 	defer t.close()
 	for {
 		runtime.LockOSThread()
@@ -121,7 +122,7 @@ func (r *inline) turn(ctx context.Context, t *thread, polls bool, seen int) {
 		r.gate.leave(polls, seen, false, wait)
 		return
 	}
-	rows, err := r.claim(ctx, limit)
+	rows, err := r.claim(ctx, t, limit)
 	switch {
 	case err != nil:
 	case len(rows) == 0 && sole && r.active.Load() == 1 && r.sub.policy.rested():
@@ -133,7 +134,7 @@ func (r *inline) turn(ctx context.Context, t *thread, polls bool, seen int) {
 	r.claimed(ctx, polls, seen, rows, limit, err)
 	for n := 1; len(rows) > 0; n++ {
 		b, verdicts := r.handle(ctx, t, rows)
-		rows = r.settleAndClaim(ctx, b, verdicts, n < maxChain)
+		rows = r.settleAndClaim(ctx, t, b, verdicts, n < maxChain)
 	}
 }
 
@@ -165,7 +166,7 @@ func (r *inline) claimed(ctx context.Context, polls bool, seen int, rows []*form
 
 // settleAndClaim settles a claim and gives the rows of the next one, where the form can do both together and nothing
 // speaks against another claim at once.
-func (r *inline) settleAndClaim(ctx context.Context, b *batch, verdicts []verdict, more bool) []*forms.Delivery {
+func (r *inline) settleAndClaim(ctx context.Context, t *thread, b *batch, verdicts []verdict, more bool) []*forms.Delivery {
 	settlements := settlementsOf(verdicts)
 	form, ok := r.form.(forms.Chained)
 	if !more || !ok || !r.mayGoOn() || !form.Chains(settlements) {
@@ -181,7 +182,12 @@ func (r *inline) settleAndClaim(ctx context.Context, b *batch, verdicts []verdic
 	b.settling.Store(true)
 	bounded, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
+	t.claimed = b.seat.settlement.start()
 	answers, rows, err := form.SettleAndClaim(bounded, settlements, limit)
+	b.seat.settlement.land()
+	if err == nil {
+		r.sub.claimAnswered(t.claimed, len(rows))
+	}
 	r.settled(bounded, b, verdicts, answers)
 	r.claimed(ctx, false, seen, rows, limit, err)
 	return rows
@@ -216,10 +222,16 @@ func (r *inline) unbraked() (trial, ok bool) {
 
 // claim takes rows. Its end is not the subscription's: what is on its way when the service stops comes
 // back, and is given back.
-func (r *inline) claim(ctx context.Context, limit int) ([]*forms.Delivery, error) {
+func (r *inline) claim(ctx context.Context, t *thread, limit int) ([]*forms.Delivery, error) {
 	bounded, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	return r.form.Claim(bounded, limit, false)
+	t.claimed = t.seat.claim.start()
+	rows, err := r.form.Claim(bounded, limit, false)
+	t.seat.claim.land()
+	if err == nil {
+		r.sub.claimAnswered(t.claimed, len(rows))
+	}
+	return rows, err
 }
 
 func (r *inline) claimFailed(ctx context.Context, err error) (pause time.Duration) {
@@ -243,7 +255,8 @@ func (r *inline) claimWorked() {
 func (r *inline) handle(ctx context.Context, t *thread, rows []*forms.Delivery) (*batch, []verdict) {
 	guests, interrupt := context.WithCancel(ctx)
 	defer interrupt()
-	b := &batch{tasks: newTasks(rows), interrupt: interrupt}
+	b := &batch{tasks: newTasks(rows), seat: t.seat, interrupt: interrupt}
+	r.sub.traced(b.tasks, t.claimed)
 	for i, d := range rows {
 		b.tasks[i].alone = r.sub.alone(d)
 	}
@@ -262,7 +275,7 @@ func (r *inline) handle(ctx context.Context, t *thread, rows []*forms.Delivery) 
 		rest = rest[n:]
 	}
 	runtime.UnlockOSThread()
-	return b, r.sub.conclude(verdicts)
+	return b, r.sub.conclude(t.seat, verdicts)
 }
 
 // together is how many of the next rows share a call.
@@ -291,7 +304,9 @@ func (r *inline) settle(b *batch, verdicts []verdict, settlements []*forms.Settl
 	b.settling.Store(true)
 	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout)
 	defer cancel()
+	b.seat.settlement.start()
 	answers := r.form.Settle(ctx, settlements)
+	b.seat.settlement.land()
 	if r.sub.handler.Table.FIFO {
 		// The end of a group's head frees the row behind it, for the thread that polls. A head that keeps its
 		// place waits for the poll, or it would spin.
@@ -306,11 +321,12 @@ func (r *inline) settle(b *batch, verdicts []verdict, settlements []*forms.Settl
 
 // settled takes note of what became of a claim's rows.
 func (r *inline) settled(ctx context.Context, b *batch, verdicts []verdict, answers []forms.Answer) {
+	now := elapsed()
 	for i, a := range answers {
 		v := &verdicts[i]
 		switch a.State {
 		case forms.Done:
-			r.done(ctx, v)
+			r.done(ctx, v, now)
 		case forms.Lost:
 			r.lost(ctx, v, "connection lost: the row went back to its queue; this delivery settled nothing")
 		case forms.RolledBack:

@@ -62,7 +62,7 @@ func Invoke(ctx context.Context, cfg *config.Config, v Invocation) (result *Invo
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	settings := engine.Settings{Config: h.Config, Env: environment(h), Mounts: a.mounts, MayPublish: h.Limits.Publishes, Log: v.Log, LogLimit: h.Limits.Log}
+	settings := engine.Settings{Config: h.Config, Env: environment(h), Mounts: a.mounts, MayPublish: h.Limits.Publishes, Log: v.Log.With("subscription", h.Name), LogLimit: h.Limits.Log}
 	m := v.Message
 	var fx *effects
 	if v.Row != "" || v.Allow {

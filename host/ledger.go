@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/forms"
 )
@@ -11,7 +12,10 @@ import (
 type ledger struct {
 	log      *slog.Logger
 	counters *counters
+	vitals   *vitals
 	brake    *brake
+	// passOn gives an error of the database's without its secrets.
+	passOn func(error) string
 	// allowance takes back what rows that were not started had of it.
 	allowance *allowance
 	// committed is told what a delivery has published in its transaction; nil where handlers publish nothing.
@@ -19,7 +23,7 @@ type ledger struct {
 }
 
 func (s *subscription) newLedger() ledger {
-	l := ledger{log: s.log, counters: s.counters, brake: s.brake, allowance: s.allowance}
+	l := ledger{log: s.log, counters: s.counters, vitals: s.vitals, brake: s.brake, passOn: s.passOn, allowance: s.allowance}
 	if s.publisher != nil {
 		l.committed = s.publisher.committed
 	}
@@ -32,9 +36,14 @@ var levels = [outcomeCount]slog.Level{
 	delayed: slog.LevelDebug, snoozed: slog.LevelDebug, released: slog.LevelDebug, interrupted: slog.LevelWarn,
 }
 
-// done records a settlement that took effect.
-func (l *ledger) done(ctx context.Context, v *verdict) {
+// done records a settlement that took effect, which was answered then by the clock of flights.
+func (l *ledger) done(ctx context.Context, v *verdict, answered time.Duration) {
 	l.counters.outcomes[v.outcome].Add(1)
+	l.vitals.settlement.clear()
+	v.task.spans.Settled(v.outcome.String(), "")
+	if v.ended != 0 {
+		l.counters.times.settlement.Observe((answered - v.ended).Seconds())
+	}
 	if v.outcome == acked && len(v.task.published) > 0 {
 		l.committed(v.task.published)
 	}
@@ -67,6 +76,7 @@ func (l *ledger) done(ctx context.Context, v *verdict) {
 // lost records a settlement that came after the delivery had lost its row.
 func (l *ledger) lost(ctx context.Context, v *verdict, text string) {
 	l.counters.lost.Add(1)
+	v.task.spans.Settled("lost", text)
 	l.log.LogAttrs(ctx, slog.LevelWarn, text, v.attrs()...)
 }
 
@@ -79,7 +89,10 @@ func (l *ledger) unsettled(ctx context.Context, v *verdict, a forms.Answer, text
 	why := "the row is locked by another session"
 	if a.Err != nil {
 		why = a.Err.Error()
+		l.vitals.settlement.set(l.passOn(a.Err))
+		l.vitals.unsettled.Store(int64(elapsed()))
 	}
+	v.task.spans.Settled("unsettled", why)
 	l.log.LogAttrs(ctx, slog.LevelError, text,
 		append(v.attrs(), slog.String("state", a.State.String()), slog.String("error", why))...)
 }

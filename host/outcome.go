@@ -2,6 +2,8 @@ package host
 
 import (
 	"sync/atomic"
+
+	"github.com/inbox-wasm/inbox-wasm/host/engine"
 )
 
 // outcome is what a delivery came to, as it is counted and logged.
@@ -52,6 +54,18 @@ type counters struct {
 	unsettled atomic.Int64
 	// handled counts the rows whose calls have ended.
 	handled atomic.Int64
+
+	claimed, claimErrors atomic.Int64
+	created              atomic.Int64 // instances
+	discarded            [causeCount]atomic.Int64
+	ticks                atomic.Int64
+	times                times
+}
+
+// called counts a call of the guest.
+func (c *counters) called(r *engine.Result) {
+	c.ticks.Add(r.Ticks)
+	c.times.handler.Observe(r.Elapsed.Seconds())
 }
 
 func (c *counters) read() Counts {

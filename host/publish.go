@@ -11,6 +11,7 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/forms"
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 	"github.com/inbox-wasm/inbox-wasm/host/engine"
+	"github.com/inbox-wasm/inbox-wasm/host/spans"
 )
 
 // publisher writes the rows that a handler's guests publish.
@@ -82,6 +83,9 @@ func (p *publisher) write(write func(context.Context, *config.Table, forms.Messa
 		m, err := ParseMessage(text, declared, forms.Message{Group: group})
 		if err != nil {
 			return nil, abi.BadArgument
+		}
+		if declared.Headers != "" {
+			m.Headers = spans.Carry(ctx, m.Headers)
 		}
 		switch err := write(ctx, declared, m); {
 		case err == nil:

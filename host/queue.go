@@ -3,6 +3,7 @@ package host
 import (
 	"iter"
 	"sync"
+	"time"
 )
 
 // queue holds the rows that are claimed and not yet started, between one claimer and the threads.
@@ -13,6 +14,8 @@ type queue struct {
 	shared lane
 	own    []lane
 	ready  int // threads that have an instance
+	// bare is since when none has one, by the clock of flights.
+	bare   time.Duration
 	idle   int // threads that wait in take
 	closed bool
 	// batch is how many tasks a thread takes at once.
@@ -172,7 +175,9 @@ func (q *queue) enter() {
 func (q *queue) leave() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.ready--
+	if q.ready--; q.ready == 0 {
+		q.bare = elapsed()
+	}
 }
 
 // threads is how many threads can run tasks.
@@ -180,6 +185,13 @@ func (q *queue) threads() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.ready
+}
+
+// instances is how many threads have an instance, and where there is none, since when.
+func (q *queue) instances() (ready int, bareSince time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.ready, q.bare
 }
 
 // close gives back the tasks that nobody has started and sends every thread home.

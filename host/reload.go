@@ -32,7 +32,11 @@ func (s *Service) Reload(ctx context.Context, cfg *config.Config) (Reloaded, err
 	}
 	s.current.Store(next)
 	s.replace(last, next)
-	return next.since(last), nil
+	reloaded := next.since(last)
+	for _, handler := range reloaded.Removed {
+		s.times.forget(handler)
+	}
+	return reloaded, nil
 }
 
 // succeed makes the generation after the last one, ready to be launched.

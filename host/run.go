@@ -29,6 +29,7 @@ func (s *Service) Run(ctx context.Context, abort <-chan struct{}) error {
 	if err := s.launchAll(ctx, r); err != nil {
 		return err
 	}
+	s.phase.Store(int32(serving))
 	if s.options.Launched != nil {
 		s.options.Launched()
 	}
@@ -40,6 +41,7 @@ func (s *Service) Run(ctx context.Context, abort <-chan struct{}) error {
 		stop()
 	}
 	<-running.Done()
+	s.phase.Store(int32(leaving))
 	r.stop()
 	r.group.Wait()
 	close(ended)
@@ -62,6 +64,8 @@ func (s *Service) launchAll(ctx context.Context, r *runner) error {
 		r.launch(sub)
 	}
 	r.attend(g.attendants(s.options.Log, s.options.Now))
+	r.group.Go(func() { s.probe(r.ctx) })
+	r.group.Go(func() { s.sampler.run(r.ctx) })
 	s.runner = r
 	return nil
 }
@@ -82,16 +86,20 @@ func (r *runner) hurryAfter(drain time.Duration, abort, ended <-chan struct{}) {
 
 // launch runs a subscription until it retires or the service stops. Once the service stops it does nothing.
 func (r *runner) launch(sub *subscription) {
-	sub.compareClocks(r.ctx)
+	sub.clocks(r.ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stopping {
 		return
 	}
 	ctx, retire := context.WithCancel(r.ctx)
-	sub.retire = retire
+	sub.retire, sub.service = retire, r.ctx
+	sub.vitals.launched.Store(true)
 	r.group.Go(func() {
 		defer close(sub.ended)
+		var probing sync.WaitGroup
+		probing.Go(func() { sub.probe(ctx) })
+		defer probing.Wait()
 		defer retire()
 		if err := sub.run(ctx, r.hurry); err != nil {
 			r.mu.Lock()

@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/inbox-wasm/inbox-wasm/dialect/databases"
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
 	"github.com/inbox-wasm/inbox-wasm/forms"
@@ -32,6 +35,10 @@ type Options struct {
 	Launched func()
 	// Now is the host's clock; nil is the system's.
 	Now func() time.Time
+	// Traces takes the spans of deliveries; nil is none, which costs nothing.
+	Traces trace.TracerProvider
+	// Build is what the metrics say of the program.
+	Build Build
 }
 
 // Service runs the subscriptions of one configuration on one database. Its configuration can be replaced while it
@@ -41,6 +48,13 @@ type Service struct {
 	store   store.Store
 	engine  *engine.Engine
 	current atomic.Pointer[generation]
+	times   *timings
+	sampler *sampler
+	metrics prometheus.Gatherer
+
+	phase      atomic.Int32 // a phase
+	asking     flight       // the question whether the database answers
+	unanswered fault
 
 	changing sync.Mutex // held while what runs changes
 	runner   *runner    // nil while nothing runs
@@ -56,7 +70,9 @@ func Open(ctx context.Context, o Options) (*Service, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Service{options: o}
+	s := &Service{options: o, times: newTimings()}
+	s.sampler = &sampler{service: s, wanted: make(chan struct{})}
+	s.metrics = s.gatherer()
 	if err := s.open(ctx, &checker{config: o.Config, log: o.Log}); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -22,8 +22,7 @@ type settler struct {
 	ledger
 	form forms.Form
 	now  func() time.Time
-	// tick runs at each extension round.
-	tick func(ctx context.Context)
+	seat *seat
 
 	mu      sync.Mutex
 	pending []verdict
@@ -102,7 +101,6 @@ func (s *settler) run(ctx context.Context, finish <-chan struct{}) {
 			s.later = s.later[:0]
 		case <-extend.C:
 			s.extend(ctx)
-			s.tick(ctx)
 		case <-finish:
 			finish = nil
 		case <-ctx.Done():
@@ -132,17 +130,20 @@ func (s *settler) settle(ctx context.Context) {
 	var answers []forms.Answer
 	if len(settlements) > 0 {
 		bounded, cancel := context.WithTimeout(ctx, answerTimeout)
+		s.seat.settlement.start()
 		answers = s.form.Settle(bounded, settlements)
+		s.seat.settlement.land()
 		cancel()
 	}
+	now := elapsed()
 	s.mu.Lock()
 	for i := range s.batch {
 		if v := &s.batch[i]; v.answer != nil {
-			s.answer(ctx, v, *v.answer)
+			s.answer(ctx, v, *v.answer, now)
 		}
 	}
 	for i, answer := range answers {
-		s.answer(ctx, open[i], answer)
+		s.answer(ctx, open[i], answer, now)
 	}
 	s.mu.Unlock()
 	clear(s.batch) // its rows and their payloads are free to go
@@ -150,10 +151,10 @@ func (s *settler) settle(ctx context.Context) {
 }
 
 // answer counts what became of a settlement. The lock is held.
-func (s *settler) answer(ctx context.Context, v *verdict, a forms.Answer) {
+func (s *settler) answer(ctx context.Context, v *verdict, a forms.Answer, now time.Duration) {
 	switch {
 	case a.State == forms.Done:
-		s.done(ctx, v)
+		s.done(ctx, v, now)
 	case a.State == forms.Lost:
 		s.lost(ctx, v, "lease lost: the row was taken by another claim, or is gone; this delivery settled nothing")
 	case (a.State == forms.Busy || a.State == forms.Unsent) && v.task.held(s.now()):
@@ -185,7 +186,10 @@ func (s *settler) extend(ctx context.Context) {
 	defer cancel()
 	failed := 0
 	var cause error
-	for i, answer := range s.form.Extend(bounded, deliveries) {
+	s.seat.settlement.start()
+	answers := s.form.Extend(bounded, deliveries)
+	s.seat.settlement.land()
+	for i, answer := range answers {
 		switch t := tasks[i]; answer.State {
 		case forms.Done:
 			t.expires.Store(t.delivery.Expires().UnixNano())

@@ -15,6 +15,7 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/forms"
 	"github.com/inbox-wasm/inbox-wasm/host/config"
 	"github.com/inbox-wasm/inbox-wasm/host/engine"
+	"github.com/inbox-wasm/inbox-wasm/host/spans"
 )
 
 // subscription is one handler at work on its rows.
@@ -43,14 +44,22 @@ type subscription struct {
 	// retire ends the context of run, and ended is closed when run has returned. Without retire it was never run.
 	retire context.CancelFunc
 	ended  chan struct{}
+	// service is the context that ends when the service stops.
+	service context.Context
 
 	// wake has a signal when a row was written by this process.
 	wake chan struct{}
 	// stopping is closed when no more rows are to be claimed.
 	stopping chan struct{}
-	// skewed says that the host's clock is too far from the database's for leases to mean anything.
-	skewed atomic.Bool
-	brake  *brake
+	// recovered has a signal when the database answers again.
+	recovered chan struct{}
+	vitals    *vitals
+	tracer    *spans.Tracer // nil where the service has no traces
+	// skewed says that the host's clock is too far from the database's for leases to mean anything, and skewLogged when
+	// that was last said.
+	skewed     atomic.Bool
+	skewLogged time.Time
+	brake      *brake
 	// allowance is nil where the handler has no rate_limit.
 	allowance *allowance
 	// claimError is the text of the last claim's error, empty after one that worked, and claimLogged
@@ -157,6 +166,7 @@ func (s *subscription) failed() error {
 
 // claimFailed logs an error, and the same one again once a minute.
 func (s *subscription) claimFailed(err error, pause time.Duration) {
+	s.claimRefused(err)
 	now := s.now()
 	if text := err.Error(); text != s.claimError || now.Sub(s.claimLogged) >= time.Minute {
 		s.claimError, s.claimLogged = text, now
@@ -175,25 +185,22 @@ func (s *subscription) claimWorked() {
 // errSkewed is why a service ends that runs until its queues are empty, which it could not find out.
 var errSkewed = errors.New("nothing can be claimed: this host's clock is off by more than a quarter of the lease from the database's")
 
-// compareClocks stops the claims while the host's clock is off by more than a quarter of the lease.
-func (s *subscription) compareClocks(ctx context.Context) {
+// compareClocks stops the claims while the host's clock is off by more than a quarter of the lease. It says so each half
+// lease.
+func (s *subscription) compareClocks(skew time.Duration) {
 	if !s.table.Has(dialect.LockedUntil) {
 		return // the server holds the rows, without a clock
 	}
-	bounded, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	skew, err := forms.Skew(bounded, s.store, s.now)
-	if err != nil {
-		return // the claims and settlements report a database that is out of reach
-	}
 	skewed := skew.Abs() > s.handler.Lease/4
-	if skewed {
+	switch now := time.Now(); {
+	case skewed && (!s.skewed.Load() || now.Sub(s.skewLogged) >= s.handler.Lease/2):
+		s.skewLogged = now
 		s.log.Error("this host's clock is off by more than a quarter of the lease from the database's: nothing is claimed; set the clocks right",
 			"database_ahead", skew.Round(time.Millisecond), "lease", s.handler.Lease)
 		if s.untilEmpty {
 			s.fail(errSkewed)
 		}
-	} else if s.skewed.Load() {
+	case !skewed && s.skewed.Load():
 		s.log.Info("the clocks agree again")
 		defer signal(s.wake)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/forms"
+	"github.com/inbox-wasm/inbox-wasm/host/spans"
 )
 
 // task is a row in hand, from its claim until its settlement is answered.
@@ -32,6 +33,8 @@ type task struct {
 	permit chan struct{}
 	// lost is set by the settler when an extension found the row taken.
 	lost bool
+	// spans are the delivery's, nil where the service has no traces.
+	spans *spans.Delivery
 	// caller is the thread whose guest works on the row, or did.
 	caller atomic.Pointer[caller]
 }
@@ -79,6 +82,8 @@ type verdict struct {
 	// ticks and took are what the call has cost, with all the rows that it was about; 0 without one.
 	ticks int64
 	took  time.Duration
+	// ended is when the call has ended, by the clock of flights; 0 without one.
+	ended time.Duration
 	// answer is what became of a settlement that the row's own transaction made; nil for one that is to be made.
 	answer *forms.Answer
 }

@@ -23,11 +23,14 @@ import (
 type thread struct {
 	sub      *subscription
 	number   int // from 0
+	seat     *seat
 	instance *engine.Instance
 	pool     *guestPool // nil where the handler has none
 	handled  int        // messages that this instance was given
 
 	caller caller
+	// claimed is when its last claim began, by the clock of flights.
+	claimed time.Duration
 
 	// Kept from call to call, for their room.
 	tasks    []*task
@@ -38,12 +41,12 @@ type thread struct {
 }
 
 func (s *subscription) newThread(number int) *thread {
-	return &thread{sub: s, number: number, pool: newGuestPool(s.assets.guests, s.handler, s.log)}
+	return &thread{sub: s, number: number, seat: &s.vitals.seats[number], pool: newGuestPool(s.assets.guests, s.handler, s.log)}
 }
 
 // close ends what the thread has.
 func (t *thread) close() {
-	t.discard()
+	t.discard(t.sub.ending())
 	t.pool.close()
 }
 
@@ -64,7 +67,7 @@ func (t *thread) run(ctx context.Context) {
 		}
 		verdicts := t.handleAll(t.caller.begin(ctx, t.tasks), t.tasks)
 		t.caller.end()
-		t.sub.settler.add(t.sub.conclude(verdicts)...)
+		t.sub.settler.add(t.sub.conclude(t.seat, verdicts)...)
 		clear(t.tasks)
 		clear(t.verdicts)
 	}
@@ -97,21 +100,29 @@ func (t *thread) prepare(ctx context.Context) bool {
 func (t *thread) start(ctx context.Context) error {
 	instance, err := t.sub.assets.module.NewInstance(ctx, t.sub.settings)
 	if err != nil {
+		if ctx.Err() == nil {
+			t.sub.vitals.start.set(startError(err))
+		}
 		return err
 	}
 	t.instance, t.handled = instance, 0
+	t.sub.vitals.start.clear()
+	t.sub.counters.created.Add(1)
+	t.seat.grown(instance.Memory())
 	t.sub.queue.enter()
 	return nil
 }
 
-func (t *thread) discard() {
+func (t *thread) discard(why cause) {
 	if t.instance == nil {
 		return
 	}
+	t.sub.counters.discarded[why].Add(1)
 	if err := t.instance.Close(context.Background()); err != nil {
 		t.sub.log.Warn("an instance did not close", "error", err)
 	}
 	t.instance = nil
+	t.seat.grown(0)
 	t.sub.queue.leave()
 }
 
@@ -123,19 +134,26 @@ func (t *thread) handleAll(ctx context.Context, tasks []*task) []verdict {
 	t.started, t.verdicts = t.started[:0], t.verdicts[:0]
 	for _, task := range tasks {
 		if v, ended := sub.unstartable(task, now); ended {
+			if v.outcome != released {
+				task.begin()
+			}
 			t.verdicts = append(t.verdicts, v)
 			continue
 		}
 		task.deadline.Store(now.Add(sub.handler.Timeout).UnixNano())
+		task.begin()
 		t.started = append(t.started, task)
 	}
 	if len(t.started) == 0 {
 		return t.verdicts
 	}
-	t.call(ctx, t.started)
+	ended := t.call(ctx, t.started)
 	sub.counters.handled.Add(int64(len(t.started)))
 	for i, task := range t.started {
-		t.verdicts = append(t.verdicts, sub.judge(ctx, task, &t.results[i]))
+		task.returned(&t.results[i])
+		v := sub.judge(ctx, task, &t.results[i])
+		v.ended = ended
+		t.verdicts = append(t.verdicts, v)
 	}
 	clear(t.started)
 	return t.verdicts
@@ -192,8 +210,8 @@ func isObject(text []byte) bool {
 }
 
 // call runs the guest on rows, leaves the results, and discards the instance where it is not to be used
-// again.
-func (t *thread) call(ctx context.Context, tasks []*task) {
+// again. It says when the guest has ended, by the clock of flights.
+func (t *thread) call(ctx context.Context, tasks []*task) (ended time.Duration) {
 	h := t.sub.handler
 	for len(t.messages) < len(tasks) {
 		t.messages = append(t.messages, &engine.Message{})
@@ -203,23 +221,29 @@ func (t *thread) call(ctx context.Context, tasks []*task) {
 		fill(messages[i], h, task.delivery)
 		messages[i].Statements = t.statements(task)
 		messages[i].Publish = t.sub.publications(task)
+		task.watch(messages[i], t.sub.settings.HTTP)
 	}
 	t.results = t.results[:0]
+	began := elapsed()
+	t.seat.deadline.Store(int64(began + h.Timeout))
 	if h.Batch > 1 {
 		t.results = t.instance.HandleBatch(ctx, messages, t.results)
 	} else {
 		t.results = append(t.results, t.instance.Handle(ctx, messages[0]))
 	}
+	t.seat.deadline.Store(0)
+	result := &t.results[0]
+	t.sub.counters.called(result)
 	t.pool.end()
 	for _, m := range messages {
-		m.Headers, m.Payload, m.Statements, m.Publish = nil, nil, nil, nil // free to go while the thread is idle
+		m.Row, m.Headers, m.Payload, m.Statements, m.Publish, m.HTTP = nil, nil, nil, nil, nil, nil // free to go while the thread is idle
 	}
 	t.handled += len(tasks)
-	worn := h.Instance == "fresh" || h.RecycleAfter > 0 && t.handled >= h.RecycleAfter ||
-		h.RecycleMemory > 0 && t.results[0].Memory > h.RecycleMemory
-	if worn || !t.results[0].Reusable {
-		t.discard()
+	t.seat.grown(result.Memory)
+	if why, worn := t.worn(result); worn {
+		t.discard(why)
 	}
+	return began + result.Elapsed
 }
 
 // fill makes m the message of a delivery.
@@ -229,6 +253,7 @@ func fill(m *engine.Message, h *config.Handler, d *forms.Delivery) {
 		Table:           h.Table.Key,
 		Group:           d.Group,
 		ID:              d.ID.AppendJSON(m.ID[:0]),
+		Row:             &d.ID,
 		Attempt:         d.Attempt,
 		MaxAttempts:     int64(h.MaxAttempts),
 		PartitionKey:    d.PartitionKey,

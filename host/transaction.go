@@ -144,14 +144,16 @@ func spoiledBy(r *engine.Result, err error) *engine.Result {
 }
 
 // conclude settles rows inside their transactions, where they have one. The settler only takes note of those.
-func (s *subscription) conclude(verdicts []verdict) []verdict {
+func (s *subscription) conclude(at *seat, verdicts []verdict) []verdict {
 	form := s.transactional()
 	if form == nil {
 		return verdicts
 	}
+	at.settlement.start()
 	for i := range verdicts {
 		s.end(form, &verdicts[i])
 	}
+	at.settlement.land()
 	return verdicts
 }
 

@@ -205,6 +205,12 @@ func (s *Store) Place() string {
 	return net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))) + "/" + c.Database
 }
 
+// Pool implements [store.Measured]. A connection that is being opened is in use.
+func (s *Store) Pool() store.Pool {
+	stat := s.pool.Stat()
+	return store.Pool{InUse: int(stat.AcquiredConns() + stat.ConstructingConns()), Idle: int(stat.IdleConns()), Max: int(stat.MaxConns())}
+}
+
 // Close implements [store.Store].
 func (s *Store) Close() error {
 	s.pool.Close()

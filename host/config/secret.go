@@ -69,6 +69,33 @@ func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) 
 // LogValue returns the mask.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
+// Mask replaces what is secret of the database's URLs in a text.
+func (d Database) Mask(text string) string {
+	for _, s := range []Secret{d.URL, d.HandlerURL} {
+		if s == "" {
+			continue
+		}
+		text = strings.ReplaceAll(text, string(s), s.String())
+		u, err := url.Parse(string(s))
+		if err != nil {
+			continue
+		}
+		password, _ := u.User.Password()
+		words := []string{password, url.QueryEscape(password), url.PathEscape(password)}
+		for name, values := range u.Query() {
+			if strings.Contains(strings.ToLower(name), "pass") {
+				words = append(words, values...)
+			}
+		}
+		for _, word := range words {
+			if word != "" {
+				text = strings.ReplaceAll(text, word, masked)
+			}
+		}
+	}
+	return text
+}
+
 // Settings is what a guest reads through its config function. Its keys print, its values do not.
 type Settings map[string]string
 

@@ -35,8 +35,8 @@ func TestCommandsExitCodeIsItsOutcome(t *testing.T) {
 		"exit 0 all is well":         {Code: abi.Ack},
 		"exit 75 the disk is full\n": {Code: abi.RetryAfter, Reason: "the disk is full"},
 		"exit 65 no such order":      {Code: abi.DeadLetter, Reason: "no such order"},
-		"exit 1 oh no":               {Code: NoOutcome, Failure: Exit, Reason: "exit code 1; reason: oh no"},
-		"exit 3 ":                    {Code: NoOutcome, Failure: Exit, Reason: "exit code 3"},
+		"exit 1 oh no":               {Code: NoOutcome, Failure: Exit, Call: Exit, Reason: "exit code 1; reason: oh no"},
+		"exit 3 ":                    {Code: NoOutcome, Failure: Exit, Call: Exit, Reason: "exit code 3"},
 	} {
 		r := i.Handle(t.Context(), &Message{Subscription: "work", ID: []byte("1"), Payload: []byte(input), Timeout: time.Minute})
 		if r.Memory == 0 || r.Ticks == 0 || r.Elapsed == 0 || !r.Reusable {
@@ -75,7 +75,7 @@ func TestCommandSeesItsMessage(t *testing.T) {
 	var got []string
 	for _, line := range log.all() {
 		_, message, _ := strings.Cut(line, "msg=")
-		message, rest, _ := strings.Cut(message, " subscription=work")
+		message, rest, _ := strings.Cut(message, " row=")
 		if !strings.Contains(rest, "stream=stdout") {
 			t.Errorf("%s", line)
 		}

@@ -73,7 +73,7 @@ func printed(t *testing.T, i *Instance, log *lines, input string) []string {
 	var out []string
 	for _, line := range log.all()[before:] {
 		_, message, _ := strings.Cut(line, "msg=")
-		message, _, _ = strings.Cut(message, " subscription=work")
+		message, _, _ = strings.Cut(message, " row=")
 		out = append(out, strings.Trim(message, `"`))
 	}
 	return out

@@ -26,7 +26,11 @@ func httpRequest(c *call, m api.Memory, args []uint64) int64 {
 	if !ok {
 		return int64(abi.BadArgument)
 	}
-	if c.http == nil {
+	send := c.http
+	if c.message.HTTP != nil {
+		send = c.message.HTTP
+	}
+	if send == nil {
 		return int64(abi.NotAllowed)
 	}
 	if len(text) > MaxRequest {
@@ -35,7 +39,7 @@ func httpRequest(c *call, m api.Memory, args []uint64) int64 {
 	// A context of the request's own, so that nothing that watches it outlives the call.
 	ctx, cancel := context.WithCancel(c)
 	defer cancel()
-	result, errno := c.http(ctx, append([]byte(nil), text...))
+	result, errno := send(ctx, append([]byte(nil), text...))
 	c.result = result
 	if errno != 0 {
 		return int64(errno)

@@ -25,7 +25,7 @@ type Settings struct {
 	Mounts      []*Mount          // what it sees of files
 	HTTP        Requests          // sends its requests; nil where its handler allows none
 	MayPublish  int               // how many rows a message may publish
-	Log         *slog.Logger      // takes the guest's lines; nil discards them
+	Log         *slog.Logger      // takes the guest's lines, and says whose they are; nil discards them
 	LogLimit    int64             // bytes of log lines a message; 0 is LogBudget
 	InitTimeout time.Duration     // for _initialize and inbox_init together; 0 is DefaultInitTimeout
 }
@@ -234,7 +234,7 @@ func (i *Instance) result(e *ended, export string, s *said) Result {
 	default:
 		r = s.outcome(e.code)
 	}
-	r.Reusable, r.Memory, r.Ticks, r.Elapsed = e.reusable, e.memory, e.ticks, e.elapsed
+	r.Call, r.Reusable, r.Memory, r.Ticks, r.Elapsed = e.failure, e.reusable, e.memory, e.ticks, e.elapsed
 	return r
 }
 

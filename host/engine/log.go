@@ -64,9 +64,12 @@ func (c *call) attrs() []slog.Attr {
 	if c.message == nil {
 		return []slog.Attr{slog.String("phase", "init")}
 	}
-	attrs := make([]slog.Attr, 0, 4)
-	return append(attrs, slog.String("subscription", c.message.Subscription), slog.String("id", string(c.message.ID)),
-		slog.Int64("attempt", c.message.Attempt))
+	row := string(c.message.ID)
+	if c.message.Row != nil {
+		row = c.message.Row.String()
+	}
+	attrs := make([]slog.Attr, 0, 3) // room for the stream
+	return append(attrs, slog.String("row", row), slog.Int64("attempt", c.message.Attempt))
 }
 
 // flush writes what is left of unfinished lines, and how many the budget did not let through.

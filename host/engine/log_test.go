@@ -32,7 +32,7 @@ func TestLevels(t *testing.T) {
 	}
 	var want []string
 	for _, level := range []string{"INFO", "WARN", "ERROR"} {
-		want = append(want, fmt.Sprintf("level=%s msg=\"a\uFFFDline\" subscription=s id=7 attempt=2", level))
+		want = append(want, fmt.Sprintf("level=%s msg=\"a\uFFFDline\" row=7 attempt=2", level))
 	}
 	if got := strings.Join(out.all(), "\n"); got != strings.Join(want, "\n") {
 		t.Error(got)
@@ -51,11 +51,11 @@ func TestOutputBecomesLines(t *testing.T) {
 	var want []string
 	for _, s := range []struct{ stream, level string }{{"stdout", "INFO"}, {"stderr", "WARN"}} {
 		for _, line := range []string{"one", "two"} {
-			want = append(want, fmt.Sprintf("level=%s msg=%s subscription=\"\" id=1 attempt=0 stream=%s", s.level, line, s.stream))
+			want = append(want, fmt.Sprintf("level=%s msg=%s row=1 attempt=0 stream=%s", s.level, line, s.stream))
 		}
 	}
 	for _, s := range []struct{ stream, level string }{{"stdout", "INFO"}, {"stderr", "WARN"}} {
-		want = append(want, fmt.Sprintf("level=%s msg=three subscription=\"\" id=1 attempt=0 stream=%s", s.level, s.stream))
+		want = append(want, fmt.Sprintf("level=%s msg=three row=1 attempt=0 stream=%s", s.level, s.stream))
 	}
 	if got := strings.Join(out.all(), "\n"); got != strings.Join(want, "\n") {
 		t.Error(got)

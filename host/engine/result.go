@@ -33,6 +33,8 @@ type Result struct {
 	// with any other failure NoOutcome: in neither case can it be mistaken for an ack.
 	Code    abi.Code
 	Failure Failure
+	// Call is how the call itself ended, though a message of a batch may have an outcome all the same.
+	Call Failure
 
 	Delay    time.Duration // what retry_after set, for RetryAfter and Snooze
 	HasDelay bool
@@ -56,7 +58,7 @@ func failed(failure Failure, cause, guest string) Result {
 	if guest != "" {
 		cause += "; reason: " + guest
 	}
-	return Result{Code: NoOutcome, Failure: failure, Reason: cause}
+	return Result{Code: NoOutcome, Failure: failure, Call: failure, Reason: cause}
 }
 
 // firstLine is what happened, without where: wazero puts the step in front and appends the stack.

@@ -19,6 +19,9 @@ import (
 	"syscall"
 	"time"
 
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/inbox-wasm/inbox-wasm/abi"
 )
 
@@ -120,8 +123,13 @@ func (c *Client) Do(ctx context.Context, text []byte) (result []byte, errno abi.
 		bounded, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
+	span := trace.SpanFromContext(ctx)
+	carry(ctx, span, in)
 	out, err := c.client.Do(in.WithContext(bounded))
 	if err == nil {
+		if span.IsRecording() {
+			span.SetAttributes(semconv.HTTPResponseStatusCode(out.StatusCode))
+		}
 		result, err = c.read(out)
 	}
 	switch {

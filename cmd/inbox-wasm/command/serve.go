@@ -49,9 +49,15 @@ func (p *program) runServe(ctx context.Context, untilEmpty, watch bool) (err err
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	log := p.logger(cfg.Runtime)
+	provider, flush, err := traces(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer flush()
 	manager := newSupervisor(log)
 	manager.starting()
-	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty, Launched: manager.ready})
+	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty, Traces: provider,
+		Build: readVersions().build(), Launched: manager.ready})
 	if err != nil {
 		return err
 	}
@@ -62,7 +68,7 @@ func (p *program) runServe(ctx context.Context, untilEmpty, watch bool) (err err
 	reloading.Go(func() {
 		(&reloader{program: p, service: service, log: log, manager: manager, config: cfg}).run(running, hangups, watch)
 	})
-	watched := manager.watch(stop, cfg.Runtime.DrainTimeout, func() bool { return true }, func() string { return "running" })
+	watched := manager.watch(stop, cfg.Runtime.DrainTimeout, service)
 	err = service.Run(stop, abort)
 	ended()
 	reloading.Wait()

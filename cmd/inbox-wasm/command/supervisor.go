@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+
+	"github.com/inbox-wasm/inbox-wasm/host"
 )
 
 const (
@@ -82,8 +84,8 @@ func (s *supervisor) stopping(drain time.Duration) {
 }
 
 // watch gives signs of life while the service has any, keeps the status up to date, and says when stop ends. It goes on
-// until end is called.
-func (s *supervisor) watch(stop context.Context, drain time.Duration, alive func() bool, status func() string) (end func()) {
+// until end is called. A service that is not ready is alive: only where its threads are stuck a new start mends anything.
+func (s *supervisor) watch(stop context.Context, drain time.Duration, service *host.Service) (end func()) {
 	ended := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -95,11 +97,11 @@ func (s *supervisor) watch(stop context.Context, drain time.Duration, alive func
 		defer ticker.Stop()
 		stopping := stop.Done()
 		for {
-			if s.watchdog > 0 && alive() {
+			if s.watchdog > 0 && !service.Stuck() {
 				s.tell(daemon.SdNotifyWatchdog)
 			}
 			if stopping != nil {
-				s.show(status())
+				s.show(statusOf(service.Unready()))
 			}
 			select {
 			case <-ended:
@@ -115,6 +117,18 @@ func (s *supervisor) watch(stop context.Context, drain time.Duration, alive func
 		close(ended)
 		watching.Wait()
 	}
+}
+
+// statusOf is what keeps a service from being ready, on one line.
+func statusOf(reasons []host.Reason) string {
+	if len(reasons) == 0 {
+		return "every handler is ready"
+	}
+	list := make([]string, len(reasons))
+	for i, r := range reasons {
+		list[i] = r.String()
+	}
+	return "not ready: " + strings.Join(list, "; ")
 }
 
 // show sends a status that differs from the last one.

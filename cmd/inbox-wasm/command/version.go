@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inbox-wasm/inbox-wasm/abi"
+	"github.com/inbox-wasm/inbox-wasm/host"
 )
 
 // release and commit are what a release build sets with -ldflags
@@ -41,6 +42,11 @@ func (p *program) version() *cobra.Command {
 			return err
 		},
 	})
+}
+
+// build is what the metrics say of the program.
+func (v versions) build() host.Build {
+	return host.Build{Version: v.Version, Commit: v.Commit, Engine: v.Engine, ABI: v.ABI}
 }
 
 func readVersions() versions {

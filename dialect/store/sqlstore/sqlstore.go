@@ -118,6 +118,12 @@ func (s *Store) Version(ctx context.Context) (string, error) {
 // Place implements [store.Store].
 func (s *Store) Place() string { return s.config.Place }
 
+// Pool implements [store.Measured].
+func (s *Store) Pool() store.Pool {
+	stats := s.config.DB.Stats()
+	return store.Pool{InUse: stats.InUse, Idle: stats.Idle, Max: stats.MaxOpenConnections}
+}
+
 // Close implements [store.Store].
 func (s *Store) Close() error {
 	err := s.config.DB.Close()
