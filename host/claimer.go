@@ -118,6 +118,13 @@ func (c *claimer) run(ctx context.Context) {
 	retry.InitialInterval = 100 * time.Millisecond
 	retry.MaxInterval = 10 * time.Second
 	for ctx.Err() == nil {
+		if over := s.paused.lasts(); over != nil {
+			select {
+			case <-over:
+			case <-ctx.Done():
+			}
+			continue
+		}
 		if s.skewed.Load() {
 			c.wait(ctx, s.pause(), s.wake)
 			continue
@@ -237,8 +244,8 @@ func (c *claimer) wait(ctx context.Context, pause time.Duration, signals <-chan 
 	}
 }
 
-// start hands claimed rows to the threads, or gives them back where the threads are on their way home. Their claim began
-// then by the clock of flights.
+// start hands claimed rows to the threads, or gives them back where the threads are on their way home or the handler is
+// paused. Their claim began then by the clock of flights.
 func (s *subscription) start(rows []*forms.Delivery, began time.Duration, permit chan struct{}) {
 	if len(rows) == 0 {
 		return

@@ -91,6 +91,7 @@ func (s *subscription) collect(ch chan<- prometheus.Metric) {
 		{metrics.GuestTicks, float64(c.ticks.Load())},
 		{metrics.InWork, float64(s.inWork())},
 		{metrics.Threads, float64(s.handler.Threads)},
+		{metrics.Paused, oneIf(s.paused.on())},
 		{metrics.GuestMemory, float64(s.vitals.memory())},
 		{metrics.CompileTime, s.assets.module.Info().CompileTime.Seconds()},
 	} {

@@ -174,7 +174,8 @@ func (g *generation) keeps(last *generation, sub *subscription, h *config.Handle
 	return true
 }
 
-// subscribe makes a subscription of a handler whose checks have passed. It counts on from the one before it.
+// subscribe makes a subscription of a handler whose checks have passed. It counts on from the one before it, and is
+// paused where that is.
 func (s *Service) subscribe(g *generation, h *config.Handler, form forms.Form, a *assets, before *subscription) *subscription {
 	log := s.options.Log.With("subscription", h.Name)
 	lanes := 0
@@ -191,6 +192,7 @@ func (s *Service) subscribe(g *generation, h *config.Handler, form forms.Form, a
 			MayPublish: h.Limits.Publishes, Log: log, LogLimit: h.Limits.Log},
 		log:        log,
 		now:        s.options.Now,
+		loaded:     s.options.Now(),
 		queue:      newQueue(lanes),
 		wake:       make(chan struct{}, 1),
 		recovered:  make(chan struct{}, 1),
@@ -202,13 +204,14 @@ func (s *Service) subscribe(g *generation, h *config.Handler, form forms.Form, a
 	}
 	sub.queue.batch = h.Batch
 	if before == nil {
-		sub.counters = &counters{times: s.times.of(h.Name)}
+		sub.counters, sub.paused = &counters{times: s.times.of(h.Name)}, &pause{}
 	} else {
-		sub.counters = before.counters
+		sub.counters, sub.paused = before.counters, before.paused
 		if h.RateLimit == before.handler.RateLimit {
 			sub.allowance = before.allowance // a reload is no way around it
 		}
 	}
+	sub.queue.paused = sub.paused
 	sub.publisher = newPublisher(s, g, h)
 	var warned sync.Once
 	sub.policy = policy{handler: h, now: s.options.Now, warnNoDelay: func() {

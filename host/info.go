@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/forms"
 	"github.com/inbox-wasm/inbox-wasm/host/engine"
@@ -52,4 +53,44 @@ func (s *Service) Database(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("ask the database for its version: %w", err)
 	}
 	return s.store.Dialect().Name() + " " + version, nil
+}
+
+// HandlerStatus is a handler as it runs.
+type HandlerStatus struct {
+	Handler string
+	Table   string // its key in inbox.toml
+	Group   string
+	// DeadTable and DeadGroup are where its dead letters go: a group of a table, or a whole table; empty for neither.
+	DeadTable, DeadGroup string
+
+	Form    string
+	Threads int
+	Busy    int // threads that are in a call
+	Paused  bool
+	Memory  int64 // the most that an instance may have, in bytes
+	Module  engine.Info
+	// Loaded is when the subscription was made: at the start, or by the last reload that changed it.
+	Loaded time.Time
+	Counts Counts
+}
+
+// Handlers are those of the configuration in use, in its order, without asking the database.
+func (s *Service) Handlers() []HandlerStatus {
+	subscriptions := s.subscriptions()
+	list := make([]HandlerStatus, len(subscriptions))
+	for i, sub := range subscriptions {
+		h := sub.handler
+		list[i] = HandlerStatus{
+			Handler: h.Name, Table: h.Table.Key, Group: h.Group, Form: h.Table.Form(), Threads: h.Threads, Busy: sub.vitals.busy(),
+			Paused: sub.paused.on(), Memory: h.Memory, Module: sub.assets.module.Info(), Loaded: sub.loaded, Counts: sub.counters.read(),
+		}
+		switch dead := h.DeadLetter; {
+		case dead == nil:
+		case dead.Table != nil:
+			list[i].DeadTable = dead.Table.Key
+		default:
+			list[i].DeadTable, list[i].DeadGroup = h.Table.Key, dead.Group
+		}
+	}
+	return list
 }

@@ -193,20 +193,28 @@ func (r *inline) settleAndClaim(ctx context.Context, t *thread, b *batch, verdic
 	return rows
 }
 
-// mayGoOn reports whether the service neither stops nor pauses its claims.
+// mayGoOn reports whether nothing keeps the thread from another claim.
 func (r *inline) mayGoOn() bool {
 	select {
 	case <-r.sub.stopping:
 		return false
 	default:
 	}
-	return !r.sub.brake.on()
+	return !r.sub.brake.on() && !r.sub.paused.on()
 }
 
 // unbraked waits until the thread may claim, and says whether it may have one row alone. It is not ok once the
 // service stops.
 func (r *inline) unbraked() (trial, ok bool) {
 	for {
+		if over := r.sub.paused.lasts(); over != nil {
+			select {
+			case <-over:
+				continue
+			case <-r.sub.stopping:
+				return false, false
+			}
+		}
 		pause, trial := r.sub.brake.left()
 		if pause == 0 {
 			return trial, true
@@ -288,15 +296,15 @@ func (r *inline) together(rest []*task) int {
 }
 
 // starts reports whether one more row is to be started. The rows that are not go back unstarted: when
-// the service stops, when they are lost, and when no instance can be made, so that they do not wait for
-// one under their locks.
+// the service stops, when the handler is paused, when they are lost, and when no instance can be made, so that they do
+// not wait for one under their locks.
 func (r *inline) starts(ctx context.Context, t *thread) bool {
 	select {
 	case <-r.sub.stopping:
 		return false
 	default:
 	}
-	return ctx.Err() == nil && (t.instance != nil || t.start(ctx) == nil)
+	return ctx.Err() == nil && !r.sub.paused.on() && (t.instance != nil || t.start(ctx) == nil)
 }
 
 // settle ends a claim. No cancellation reaches it; it takes at most as long as an answer may.

@@ -18,6 +18,8 @@ type queue struct {
 	bare   time.Duration
 	idle   int // threads that wait in take
 	closed bool
+	// paused keeps tasks out while it lasts.
+	paused *pause
 	// batch is how many tasks a thread takes at once.
 	batch int
 	// low is the length at which taking a task asks the claimer for more.
@@ -54,16 +56,16 @@ func (l *lane) take() *task {
 // newQueue is a queue for threads, which have lanes of their own where rows of one key have to go to
 // one thread.
 func newQueue(lanes int) *queue {
-	q := &queue{own: make([]lane, lanes), batch: 1, need: make(chan struct{}, 1)}
+	q := &queue{own: make([]lane, lanes), batch: 1, need: make(chan struct{}, 1), paused: &pause{}}
 	q.arrived.L = &q.mu
 	return q
 }
 
-// put adds tasks. It reports false, and takes none, once the queue is closed.
+// put adds tasks. It reports false, and takes none, during a pause and once the queue is closed.
 func (q *queue) put(tasks []*task) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed {
+	if q.closed || q.paused.on() {
 		return false
 	}
 	for _, t := range tasks {
@@ -199,12 +201,23 @@ func (q *queue) close() []*task {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	var rest []*task
+	q.arrived.Broadcast()
+	return q.empty()
+}
+
+// withdraw gives back the tasks that nobody has started.
+func (q *queue) withdraw() []*task {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.empty()
+}
+
+// empty takes out every task. The lock is held.
+func (q *queue) empty() (rest []*task) {
 	for l := range q.lanes() {
 		rest = append(rest, l.tasks[l.head:]...)
 		*l = lane{}
 	}
-	q.arrived.Broadcast()
 	return rest
 }
 

@@ -139,8 +139,8 @@ const lockedFor = 5 * time.Second
 
 // waitUntilEmpty returns when nothing is due or in work here, or when a subscription has failed. Claims
 // that come back empty do not show it by themselves: they pass over rows that anybody has locked. So the
-// rows are counted too. Rows that stay due and unclaimed, such as those behind the head of a group, are
-// left in the end.
+// rows are counted too. Rows that stay due and unclaimed, such as those behind the head of a group and those of
+// handlers that are paused, are left in the end.
 func (s *Service) waitUntilEmpty(ctx context.Context) {
 	const pause = 10 * time.Millisecond
 	look := time.NewTicker(pause)
@@ -157,7 +157,7 @@ func (s *Service) waitUntilEmpty(ctx context.Context) {
 			if sub.failure.Load() != nil {
 				return
 			}
-			empty = empty && sub.emptyClaims.Load() >= 2
+			empty = empty && sub.atRest()
 		}
 		if !empty {
 			since = time.Time{}
@@ -179,6 +179,9 @@ func (s *Service) nothingDue(ctx context.Context) bool {
 	bounded, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	for _, sub := range s.subscriptions() {
+		if sub.paused.on() {
+			continue // whatever is due, nobody takes it here
+		}
 		if w, err := sub.form.Waiting(bounded); err != nil || w.Due > 0 {
 			return false
 		}

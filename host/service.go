@@ -142,7 +142,7 @@ func (s *Service) Enqueue(ctx context.Context, tableKey string, messages []forms
 	g := s.current.Load()
 	declared := g.config.Table(tableKey)
 	if declared == nil {
-		return fmt.Errorf("no table %q is declared", tableKey)
+		return &UnknownTable{tableKey}
 	}
 	if err := s.writer(g, declared).Write(ctx, messages); err != nil {
 		return err
@@ -160,6 +160,26 @@ func (s *Service) writer(g *generation, declared *config.Table) *forms.Writer {
 	}
 	return w
 }
+
+// Wake has the subscriptions that read a group of a declared table look at it at once; an empty group is every one.
+// Whoever has written rows into the table from outside says so with it.
+func (s *Service) Wake(tableKey, group string) error {
+	g := s.current.Load()
+	if g.config.Table(tableKey) == nil {
+		return &UnknownTable{tableKey}
+	}
+	for _, sub := range g.subscriptions {
+		if sub.handler.Table.Key == tableKey {
+			wake([]*subscription{sub}, group)
+		}
+	}
+	return nil
+}
+
+// UnknownTable is the error about a table that the configuration in use does not declare.
+type UnknownTable struct{ Table string }
+
+func (e *UnknownTable) Error() string { return fmt.Sprintf("no table %q is declared", e.Table) }
 
 // wakeReaders has the subscriptions that read a group of a table look at it.
 func (s *Service) wakeReaders(tableKey, group string) {

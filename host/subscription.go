@@ -31,6 +31,7 @@ type subscription struct {
 	policy     policy
 	log        *slog.Logger
 	now        func() time.Time
+	loaded     time.Time
 
 	// inline runs the subscription where its form holds rows by connections; nil for the others.
 	inline *inline
@@ -60,6 +61,7 @@ type subscription struct {
 	skewed     atomic.Bool
 	skewLogged time.Time
 	brake      *brake
+	paused     *pause
 	// allowance is nil where the handler has no rate_limit.
 	allowance *allowance
 	// claimError is the text of the last claim's error, empty after one that worked, and claimLogged

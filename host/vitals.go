@@ -183,3 +183,13 @@ func startError(err error) string {
 		return fmt.Sprintf("%s fails (%s); the log has its reason", refused.Step, refused.Failure)
 	}
 }
+
+// busy is how many threads are in a call.
+func (v *vitals) busy() (n int) {
+	for i := range v.seats {
+		if v.seats[i].deadline.Load() != 0 {
+			n++
+		}
+	}
+	return n
+}

@@ -49,9 +49,6 @@ func Load(path string, lookup func(string) (string, bool), schemes ...string) (*
 func Parse(file string, data []byte, lookup func(string) (string, bool), schemes ...string) (*Config, error) {
 	p := newParser(file, lookup, schemes...)
 	c := p.parse(data)
-	if c != nil {
-		p.refuseUnsupported(c)
-	}
 	if len(p.found) > 0 {
 		return nil, p.result()
 	}

@@ -28,7 +28,7 @@ func env(pairs ...string) func(string) (string, bool) {
 	}
 }
 
-// specified parses a file as if everything that is specified were supported.
+// specified parses a file and gives what it says beside its problems.
 func specified(t *testing.T, file, data string, lookup func(string) (string, bool)) (*Config, Problems) {
 	t.Helper()
 	p := newParser(file, lookup)
@@ -47,31 +47,31 @@ func TestExampleHasEveryKey(t *testing.T) {
 		t.Fatal(problems)
 	}
 	jobs := &Table{
-		Key: "email_jobs", Line: 22, Name: "email_jobs", Schema: "app",
+		Key: "email_jobs", Line: 23, Name: "email_jobs", Schema: "app",
 		ID: []string{"job_id"}, Group: "name", Priority: "urgency", PartitionKey: "customer", RetryAfter: "retry_after",
 		Attempt: "attempt", ProcessedAt: "processed_at", LockedUntil: "locked_until", Headers: "headers", Payload: "payload",
 		Error: "last_error", Origin: "came_from", CreatedAt: "created_at", Clock: "system", Isolation: "read_committed",
 		OnConflict: []string{"tenant", "dedupe_key"}, Retain: 168 * time.Hour,
 	}
 	videos := &Table{
-		Key: "video_jobs", Line: 43, Name: "Video Jobs", ID: []string{"tenant", "no"},
+		Key: "video_jobs", Line: 44, Name: "Video Jobs", ID: []string{"tenant", "no"},
 		AdvisoryLock: "video_jobs-{{{channel}}}",
 		AdvisoryKey:  []KeyPart{{Literal: "video_jobs-{"}, {Column: "channel"}, {Literal: "}"}},
 		Lock:         "SELECT pg_try_advisory_lock($1::bigint)", Unlock: "SELECT pg_advisory_unlock($1::bigint)",
 		Clock: "system", Columns: []string{"note", "channel"},
 	}
-	welcome := &Table{Key: "welcome_jobs", Line: 51, Name: "welcome_jobs", ID: []string{"id"}, Payload: "payload", Clock: "system"}
+	welcome := &Table{Key: "welcome_jobs", Line: 52, Name: "welcome_jobs", ID: []string{"id"}, Payload: "payload", Clock: "system"}
 	want := &Config{
 		Path:     file,
 		Database: Database{URL: "postgres://app:pw@db/inbox", MaxConnections: 16, ConnectionLimit: 64},
 		Runtime: Runtime{
 			CacheDir: "testdata/.inbox-cache", DrainTimeout: 30 * time.Second, ListenHTTP: "127.0.0.1:9464",
-			HTTPToken: "tok-from-file", Log: "text",
+			HTTPToken: "token-from-a-file", HTTPHosts: []string{"queue.example.com"}, Log: "text",
 		},
 		Tables: []*Table{jobs, videos, welcome},
 		Handlers: []*Handler{
 			{
-				Name: "send-email", Line: 55, Module: "testdata/handlers/send_email.wasm", Table: jobs, Group: "emails",
+				Name: "send-email", Line: 56, Module: "testdata/handlers/send_email.wasm", Table: jobs, Group: "emails",
 				Threads: 4, Connections: 1, Batch: 1, Lease: 30 * time.Second, PollInterval: time.Second, RateLimit: Rate{100, time.Second},
 				MaxAttempts: 5, DeadLetter: &Target{Group: "failed"},
 				Backoff: Backoff{Initial: time.Second, Max: 10 * time.Minute, Factor: 3, Jitter: 0.2},
@@ -90,7 +90,7 @@ func TestExampleHasEveryKey(t *testing.T) {
 				Config: Settings{"sender": "noreply@example.com", "region": "eu", "api_key": "k3y", "retries": "3"},
 			},
 			{
-				Name: "encode", Line: 94, Module: "/opt/encode.wasm", Table: videos,
+				Name: "encode", Line: 95, Module: "/opt/encode.wasm", Table: videos,
 				Threads: 1, Connections: 1, Batch: 1, Lease: 30 * time.Second, PollInterval: time.Second,
 				Backoff: Backoff{Initial: time.Second, Max: 10 * time.Minute, Factor: 3, Jitter: 0.2},
 				OnFailure: OnFailure{
@@ -123,7 +123,7 @@ type plain struct {
 func reveal(c *Config) plain {
 	return plain{
 		[]any{c.Database.URL.Reveal(), c.Database.HandlerURL.Reveal(), c.Database.MaxConnections, c.Database.ConnectionLimit},
-		[]any{c.Runtime.CacheDir, c.Runtime.DrainTimeout, c.Runtime.ListenHTTP, c.Runtime.HTTPToken.Reveal(), c.Runtime.Log, c.Runtime.LogLevel},
+		[]any{c.Runtime.CacheDir, c.Runtime.DrainTimeout, c.Runtime.ListenHTTP, c.Runtime.HTTPToken.Reveal(), c.Runtime.HTTPHosts, c.Runtime.Log, c.Runtime.LogLevel},
 		c.Tables, c.Handlers,
 	}
 }

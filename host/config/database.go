@@ -167,7 +167,4 @@ func (p *parser) checkDatabase(c *Config) {
 	if e := c.Database.HandlerURL.engine(); e != "" && e != c.Database.URL.engine() && c.Database.URL != "" {
 		p.refuse(d, "handler_url", "names another kind of database than url", "name the same database as a role with fewer rights")
 	}
-	if r := p.root.find("runtime"); r != nil && c.Runtime.ListenHTTP != "" && !loopback(c.Runtime.ListenHTTP) && c.Runtime.HTTPToken == "" && !p.blamed("runtime.http_token") {
-		p.refuse(r, "listen_http", "is reached from other machines without a token", `set http_token = "${HTTP_TOKEN}", or listen on 127.0.0.1`)
-	}
 }

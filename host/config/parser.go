@@ -44,6 +44,7 @@ func (p *parser) parse(data []byte) *Config {
 		})},
 	})
 	p.checkDatabase(c)
+	p.checkHTTP(c)
 	for _, t := range p.tables {
 		p.checkTable(c, t)
 	}

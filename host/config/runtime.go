@@ -2,9 +2,6 @@ package config
 
 import (
 	"log/slog"
-	"net"
-	"net/netip"
-	"strconv"
 	"time"
 )
 
@@ -15,6 +12,7 @@ type Runtime struct {
 	DrainTimeout time.Duration // how long a stop waits for handlers; 0 interrupts them at once
 	ListenHTTP   string        // host:port; empty is off
 	HTTPToken    Secret        // empty where none is asked for
+	HTTPHosts    []string      // the names that requests may call the program by, beside its address
 	Log          string        // "text" or "json"
 	LogLevel     slog.Level    // trace is slog.LevelDebug - 4
 }
@@ -27,7 +25,8 @@ func runtimeKeys(r *Runtime) keys {
 		{"cache_dir", optionalPath(&r.CacheDir)},
 		{"drain_timeout", duration(&r.DrainTimeout, 0)},
 		{"listen_http", address(&r.ListenHTTP)},
-		{"http_token", secret(&r.HTTPToken)},
+		{"http_token", token(&r.HTTPToken)},
+		{"http_hosts", hosts(&r.HTTPHosts)},
 		{"log", oneOf(&r.Log, "text", "json")},
 		{"log_level", level(&r.LogLevel)},
 	}
@@ -44,27 +43,4 @@ func level(dst *slog.Level) reader {
 			*dst = l
 		}
 	}
-}
-
-// address reads a host:port to listen on; empty is off.
-func address(dst *string) reader {
-	return func(p *parser, n *node) {
-		s, ok := p.text(n)
-		if !ok || s == "" {
-			return
-		}
-		_, port, err := net.SplitHostPort(s)
-		if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
-			p.complain(n, &fault{"is no address to listen on", `write host:port: "127.0.0.1:9464"`})
-			return
-		}
-		*dst = s
-	}
-}
-
-// loopback tells whether a host:port is reached from this machine alone.
-func loopback(address string) bool {
-	host, _, _ := net.SplitHostPort(address)
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }

@@ -23,6 +23,8 @@ var (
 		"Rows that this process has claimed and not settled yet, with those that wait for a thread.", "handler")
 	Threads = declare(Gauge, "threads", "threads",
 		"Threads of the handler in this process.", "handler")
+	Paused = declare(Gauge, "paused", "boolean",
+		"1 while the handler is paused in this process, else 0.", "handler")
 )
 
 // What waits in the tables.

@@ -20,6 +20,7 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/forms"
 	"github.com/inbox-wasm/inbox-wasm/host"
 	"github.com/inbox-wasm/inbox-wasm/host/config"
+	"github.com/inbox-wasm/inbox-wasm/host/web"
 )
 
 const (
@@ -111,6 +112,13 @@ func (p *program) runEnqueue(ctx context.Context, key string, f *enqueueFlags) (
 		w.Announce()
 	}
 	written, err := writeAll(ctx, w, source)
+	if written > 0 {
+		group := defaults.Group
+		if f.envelope {
+			group = "" // each message has its own
+		}
+		wakeServe(ctx, cfg, key, group)
+	}
 	if err != nil {
 		return fmt.Errorf("%w; before that, %s", err, rowsWritten(written, t))
 	}
@@ -119,6 +127,21 @@ func (p *program) runEnqueue(ctx context.Context, key string, f *enqueueFlags) (
 	}
 	_, err = fmt.Fprintln(p.stdout, rowsWritten(written, t))
 	return err
+}
+
+// wakeWithin bounds how long a process that serves the table may take to hear of new rows.
+const wakeWithin = time.Second
+
+// wakeServe has the process that serves the configuration look at a table at once, where one runs. It is a courtesy:
+// whoever is not reached polls.
+func wakeServe(ctx context.Context, cfg *config.Config, table, group string) {
+	client, err := web.NewClient(cfg)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, wakeWithin)
+	defer cancel()
+	_ = client.Wake(ctx, table, group)
 }
 
 func rowsWritten(n int, t *dialect.Table) string {

@@ -23,9 +23,33 @@ type reloader struct {
 	log     *slog.Logger
 	manager *supervisor
 	config  *config.Config // as it was last read
+	// asked are the answers that those wait for who have asked for a reload.
+	asked chan chan<- reloadAnswer
 }
 
-// run reloads on each signal, and with watch whenever a file has changed, until ctx ends.
+// reloadAnswer is what became of a reload that somebody has asked for.
+type reloadAnswer struct {
+	what host.Reloaded
+	err  error
+}
+
+// ask has the configuration read anew, as a signal does, and gives what became of it.
+func (r *reloader) ask(ctx context.Context) (host.Reloaded, error) {
+	answer := make(chan reloadAnswer, 1)
+	select {
+	case r.asked <- answer:
+	case <-ctx.Done():
+		return host.Reloaded{}, ctx.Err()
+	}
+	select {
+	case a := <-answer:
+		return a.what, a.err
+	case <-ctx.Done():
+		return host.Reloaded{}, ctx.Err()
+	}
+}
+
+// run reloads on each signal, whenever somebody asks, and with watch whenever a file has changed, until ctx ends.
 func (r *reloader) run(ctx context.Context, hangups <-chan os.Signal, watch bool) {
 	var looks <-chan time.Time
 	if watch {
@@ -36,10 +60,12 @@ func (r *reloader) run(ctx context.Context, hangups <-chan os.Signal, watch bool
 	loaded := r.look()
 	last := loaded
 	for {
+		var answer chan<- reloadAnswer
 		select {
 		case <-ctx.Done():
 			return
 		case <-hangups:
+		case answer = <-r.asked:
 		case <-looks:
 			before := last
 			last = r.look()
@@ -48,37 +74,41 @@ func (r *reloader) run(ctx context.Context, hangups <-chan os.Signal, watch bool
 			}
 		}
 		loaded = r.look() // before the files are read, so that no change after that is missed
-		r.reload(ctx)
+		what, err := r.reload(ctx)
+		if answer != nil {
+			answer <- reloadAnswer{what, err}
+		}
 	}
 }
 
-func (r *reloader) reload(ctx context.Context) {
+func (r *reloader) reload(ctx context.Context) (host.Reloaded, error) {
 	r.manager.reloading()
-	err := r.replace(ctx)
+	what, err := r.replace(ctx)
 	if ctx.Err() != nil {
-		return // the service stops
+		return what, err // the service stops
 	}
 	r.manager.reloaded(err)
 	if err == nil {
-		return
+		return what, nil
 	}
 	for line := range strings.Lines(err.Error()) {
 		r.log.Error("not reloaded, what runs goes on: " + strings.TrimSpace(line))
 	}
+	return what, err
 }
 
 // replace puts to work what has changed.
-func (r *reloader) replace(ctx context.Context) error {
+func (r *reloader) replace(ctx context.Context) (host.Reloaded, error) {
 	cfg, err := r.program.load()
 	if err != nil {
-		return err
+		return host.Reloaded{}, err
 	}
 	r.config = cfg
 	what, err := r.service.Reload(ctx, cfg)
 	if err == nil {
 		r.log.Info("reloaded", "changed", what.Changed, "added", what.Added, "removed", what.Removed, "kept", what.Kept)
 	}
-	return err
+	return what, err
 }
 
 // stamp tells one content of a file from another, without reading it.

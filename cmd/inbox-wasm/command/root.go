@@ -95,7 +95,7 @@ func (p *program) root() *cobra.Command {
 	root.PersistentFlags().StringVarP(&p.configPath, "config", "c", "inbox.toml", "the configuration file")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(p.serve(), p.check(), p.schema(), p.enqueue(), p.invoke(),
-		p.stats(), p.peek(), p.redrive(), p.purge(), p.cancel(), p.new(), p.bench(), p.version())
+		p.stats(), p.peek(), p.redrive(), p.purge(), p.cancel(), p.pause(), p.resume(), p.new(), p.bench(), p.version())
 	_ = root.MarkPersistentFlagFilename("config", "toml") // the one error is a flag that is not there
 	p.completeAll(root)
 	return root

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"os/signal"
 	"sync"
@@ -12,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/inbox-wasm/inbox-wasm/host"
+	"github.com/inbox-wasm/inbox-wasm/host/config"
+	"github.com/inbox-wasm/inbox-wasm/host/web"
 )
 
 func (p *program) serve() *cobra.Command {
@@ -56,18 +59,25 @@ func (p *program) runServe(ctx context.Context, untilEmpty, watch bool) (err err
 	defer flush()
 	manager := newSupervisor(log)
 	manager.starting()
+	reloads := &reloader{program: p, log: log, manager: manager, config: cfg, asked: make(chan chan<- reloadAnswer)}
+	server, err := p.listen(cfg, log, reloads)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
 	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty, Traces: provider,
 		Build: readVersions().build(), Launched: manager.ready})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, service.Close()) }()
+	reloads.service = service
+	server.Attach(service)
+	// What the server answers is the service's, so it ends first.
+	defer func() { err = errors.Join(err, server.Close(), service.Close()) }()
 	log.Info("serving", "handlers", len(cfg.Handlers), "database", cfg.Database.URL)
 	running, ended := context.WithCancel(stop)
 	var reloading sync.WaitGroup
-	reloading.Go(func() {
-		(&reloader{program: p, service: service, log: log, manager: manager, config: cfg}).run(running, hangups, watch)
-	})
+	reloading.Go(func() { reloads.run(running, hangups, watch) })
 	watched := manager.watch(stop, cfg.Runtime.DrainTimeout, service)
 	err = service.Run(stop, abort)
 	ended()
@@ -89,6 +99,15 @@ func (p *program) runServe(ctx context.Context, untilEmpty, watch bool) (err err
 	}
 	p.printReports(reports)
 	return nil
+}
+
+// listen has the process answer over HTTP where the configuration says so. Before there is a service it answers that
+// nothing is ready.
+func (p *program) listen(cfg *config.Config, log *slog.Logger, reloads *reloader) (*web.Server, error) {
+	if cfg.Runtime.ListenHTTP == "" {
+		return nil, nil
+	}
+	return web.New(web.Options{Config: cfg, Log: log, Reload: reloads.ask, Version: readVersions().Version})
 }
 
 // signals gives a context that ends with the first signal and a channel that is closed by the second.
