@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -88,7 +89,12 @@ func TestDashboardIsWhole(t *testing.T) {
 func TestAlertsFire(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
-		t.Fatal("promtool is missing: scripts/install.sh installs it, or the package prometheus of your system")
+		if promtool, err = filepath.Abs("../../tools/promtool"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(promtool); err != nil {
+		t.Fatal("promtool is missing: scripts/install.sh installs it, as the package prometheus of your system does")
 	}
 	for _, args := range [][]string{{"check", "rules", "alerts.yml"}, {"test", "rules", "alerts_test.yml"}, {"check", "rules", dashboardRules(t)}} {
 		cmd := exec.Command(promtool, args...)

@@ -148,8 +148,12 @@ func (s *source) texts(f *function) map[string]string {
 			switch {
 			case makes[name]:
 				keep(n, n.Args[0])
-			case strings.HasPrefix(f.folder, "host") && reports[name[strings.LastIndex(name, ".")+1:]] && len(n.Args) >= 2:
-				keep(n, n.Args[len(n.Args)-2]) // what is wrong, and then what to do
+			case strings.HasPrefix(f.folder, "host") && reports[name[strings.LastIndex(name, ".")+1:]] && len(n.Args) > 0:
+				if lit, ok := n.Args[0].(*ast.BasicLit); ok && lit.Kind == token.STRING && !strings.Contains(name, ".") {
+					keep(n, lit)
+				} else if len(n.Args) > 1 {
+					keep(n, n.Args[len(n.Args)-2])
+				}
 			}
 		case *ast.Ident:
 			for _, v := range s.variables[n.Name] {
@@ -194,7 +198,7 @@ func resultNames(f *ast.FuncDecl) (names []string) {
 	return names
 }
 
-// reports are the functions whose last two arguments are what is wrong and what to do.
+// reports are the functions whose last two arguments are what is wrong and what to do, or whose first is a format of it.
 var reports = map[string]bool{"fail": true, "refuse": true, "add": true, "table": true, "handler": true}
 
 // called is the name of a function that is called, with its package or receiver.

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// begin are the functions that a start and a reload are, from the reading of inbox.toml to the first claims.
-var begin = []string{"load", "Load", "Open", "Check", "launchAll", "succeed", "Connect", "Prepare", "SharesSessions", "CheckVersion", "NewInstance"}
+// begin are the functions that a start and a reload are, from the reading of inbox.toml to the first claims, and the one
+// that says why a service is not ready.
+var begin = []string{"load", "Load", "Open", "Check", "launchAll", "succeed", "Connect", "Prepare", "SharesSessions", "CheckVersion", "NewInstance", "Unready"}
 
 // beyond are where a start is over, or where something else begins that is no part of it: what is done with rows, with
 // statements of guests and with calls, other commands, and the ends of things.
@@ -20,7 +21,7 @@ var beyond = []string{
 	"Claim", "Settle", "SettleAndClaim", "Extend", "Release", "Return", "End", "Waiting", "Write", "WriteIn", "Read", "Begin", "BeginWork", "begin",
 	"candidate", "probe", "truth", "unlockRow", "unsettled", "changeGroup", "missed", "shape", "parseID", "set", "become", "keep", "revert",
 	"finishMany", "released", "unlockListed", "washKeeper", "group", "transact", "bytesOf", "columns", "value", "retain", "failed",
-	"giveBack", "keeper", "answered", "closeForms", "forms.read", "dialect/store.fail", "GuestRules.Check", "dialect.skip", "dialect.quoted", "dialect/store.JSON", "host.write", "dialect.dollars", "dialect.word",
+	"giveBack", "keeper", "answered", "closeForms", "forms.read", "dialect/store.fail", "GuestRules.Check", "dialect.skip", "dialect.quoted", "dialect/store.JSON", "host.write", "GuestArguments", "dialect.dollars", "dialect.word",
 	"Enqueue", "Invoke", "ParseMessage", "host.check", "report", "Handle", "HandleBatch", "admit", "Listen", "kill", "together", "Close",
 }
 
