@@ -21,7 +21,7 @@ var beyond = []string{
 	"Claim", "Settle", "SettleAndClaim", "Extend", "Release", "Return", "End", "Waiting", "Write", "WriteIn", "Read", "Begin", "BeginWork", "begin",
 	"candidate", "probe", "truth", "unlockRow", "unsettled", "changeGroup", "missed", "shape", "parseID", "set", "become", "keep", "revert",
 	"finishMany", "released", "unlockListed", "washKeeper", "group", "transact", "bytesOf", "columns", "value", "retain", "failed",
-	"giveBack", "keeper", "answered", "closeForms", "forms.read", "dialect/store.fail", "GuestRules.Check", "dialect.skip", "dialect.quoted", "dialect/store.JSON", "host.write", "GuestArguments", "dialect.dollars", "dialect.word",
+	"giveBack", "keeper", "answered", "closeForms", "forms.read", "dialect/store.fail", "GuestRules.Check", "dialect.skip", "dialect.quoted", "dialect/store.JSON", "host.write", "Instance.start", "GuestArguments", "dialect.dollars", "dialect.word",
 	"Enqueue", "Invoke", "ParseMessage", "host.check", "report", "Handle", "HandleBatch", "admit", "Listen", "kill", "together", "Close",
 }
 

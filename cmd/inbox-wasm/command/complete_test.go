@@ -47,9 +47,9 @@ func TestCompletion(t *testing.T) {
 	}
 	equal(t, "a second argument", len(completed(t, list("enqueue", "jobs", "")...)), 0)
 	equal(t, "group", completed(t, list("enqueue", "jobs", "--group", "")...), []string{"mails"})
-	equal(t, "state", completed(t, list("peek", "jobs", "--state", "d")...), []string{"due", "delayed", "dead"})
-	equal(t, "expect", completed(t, list("invoke", "send", "--expect", "a")...), []string{"ack"})
-	equal(t, "form", completed(t, list("bench", "--form", "l")...), []string{"lease"})
+	equal(t, "state", completed(t, list("peek", "jobs", "--state", "")...), []string{"due", "delayed", "in_work", "dead", "processed"})
+	equal(t, "expect", completed(t, list("invoke", "send", "--expect", "")...), expectable())
+	equal(t, "form", completed(t, list("bench", "--form", "")...), []string{"all", "lease", "row-lock", "advisory"})
 	equal(t, "no file", completed(t, "-c", path+"x", "enqueue", ""), []string{})
 	if r := invoke("", cobra.ShellCompRequestCmd, "-c", path, "invoke", ""); !strings.Contains(r.stdout, "send\ton table jobs\n") {
 		t.Error(r.stdout)
