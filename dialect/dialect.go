@@ -143,6 +143,9 @@ type Held struct {
 	// one is no longer held or locked by another session, for which it does not wait. It is a transaction of its own; nil where
 	// the database answers what it changed.
 	Whole *Statement
+	// Partial says that Whole may as well change some of the rows alone: it is run in a transaction then, which is rolled
+	// back unless it has changed them all.
+	Partial bool
 	// Lock, where the database cannot answer what it changed, locks the rows of a list that nobody
 	// else has locked and answers their keys, tokens and attempts, for the caller to compare.
 	Lock *Statement

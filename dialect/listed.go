@@ -19,6 +19,9 @@ type Listed struct {
 	LockClause string
 	// RowList stands before a list of keys of several columns.
 	RowList string
+	// Elements is a query for the elements of an array, for a database that spends much on the text of a list; nil
+	// where a list has to do.
+	Elements func(placeholder string) string
 	// Later is the later of two times.
 	Later func(a, b string) string
 }
@@ -147,12 +150,46 @@ func (l *Listed) LeaseExtend(t *Table) Held {
 // LeaseFinish implements [Lease].
 func (l *Listed) LeaseFinish(t *Table) Held {
 	if !t.Has(ProcessedAt) {
-		return Held{Lock: l.lock(t), Many: l.remove(t), Whole: l.removeWhole(t)}
+		h := Held{Lock: l.lock(t), Many: l.remove(t)}
+		if l.LockClause != "" {
+			h.Whole = l.removeWhole(t)
+		} else {
+			h.Whole, h.Partial = l.finishAlike(t), true
+		}
+		return h
 	}
+	h := Held{Lock: l.lock(t), Many: l.inList(l.markFinished(t), t, "")}
+	if l.LockClause == "" {
+		h.Whole, h.Partial = l.finishAlike(t), true
+	}
+	return h
+}
+
+// markFinished begins the statement that marks rows as processed.
+func (l *Listed) markFinished(t *Table) *Builder {
 	b := l.Builder()
-	b.Add("UPDATE ", l.Table(t), l.byKey(t), " SET ", l.Role(t, "", ProcessedAt), " = ", b.Bind(Now), ", ",
+	return b.Add("UPDATE ", l.Table(t), l.byKey(t), " SET ", l.Role(t, "", ProcessedAt), " = ", b.Bind(Now), ", ",
 		l.Role(t, "", LockedUntil), " = NULL")
-	return Held{Lock: l.lock(t), Many: l.inList(b, t, "")}
+}
+
+// finishAlike finishes those rows of a list that have a token. Keys that are no integers stand in the text: no array says
+// every text and every sequence of bytes as a column keeps it.
+func (l *Listed) finishAlike(t *Table) *Statement {
+	var b *Builder
+	if t.Has(ProcessedAt) {
+		b = l.markFinished(t)
+	} else {
+		b = l.Builder().Add("DELETE FROM ", l.Table(t))
+	}
+	b.Add(" WHERE ")
+	l.holds(b, t)
+	b.Add(" AND ")
+	if keys := t.IDColumns(); l.Elements == nil || len(keys) > 1 || keys[0].Kind != Integer {
+		return l.listed(b, t, "")
+	}
+	b.Add(l.IDs(t, ""), " IN (", l.Elements(b.Bind(IDs)), ")")
+	s := b.Statement()
+	return &s
 }
 
 // remove deletes the rows of a list. Where a small table is read as a whole, a plain DELETE waits for
@@ -174,9 +211,6 @@ func (l *Listed) remove(t *Table) *Statement {
 // removeWhole deletes the rows of a list that one claim has taken, or none of them: it locks those that still hold the token,
 // as remove does, and counts them.
 func (l *Listed) removeWhole(t *Table) *Statement {
-	if l.LockClause == "" {
-		return nil
-	}
 	b := l.Builder()
 	b.Add("DELETE q FROM (SELECT ", l.IDs(t, ""), ", COUNT(*) OVER () = ", b.Bind(Size), " AS __whole FROM (SELECT ", l.IDs(t, ""),
 		" FROM ", l.Table(t), l.byKey(t), " WHERE ")

@@ -2,6 +2,7 @@ package forms
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect/store"
@@ -47,7 +48,11 @@ func (l *Lease) wholes(ctx context.Context, rows []*Settlement, indexes []int, w
 // settleWhole settles rows that are alike, all of them or none. An answer that is neither is none: it counts as not
 // answered.
 func (l *Lease) settleWhole(ctx context.Context, rows []*Settlement) (bool, error) {
-	whole := step(l.change[rows[0].Change].Whole, &bind{source: &l.source, one: rows[0], rows: rows})
+	h := &l.change[rows[0].Change]
+	whole := step(h.Whole, &bind{source: &l.source, now: l.options.Now(), one: rows[0], rows: rows})
+	if h.Partial {
+		return l.settleOrUndo(ctx, whole, len(rows))
+	}
 	changed, err := l.store.Exec(ctx, whole.Statement, whole.N, whole.Args)
 	if err != nil || changed == 0 {
 		return false, err
@@ -56,4 +61,20 @@ func (l *Lease) settleWhole(ctx context.Context, rows []*Settlement) (bool, erro
 		return false, fmt.Errorf("%d rows were changed, which is neither none nor all %d", changed, len(rows))
 	}
 	return true, nil
+}
+
+// settleOrUndo settles rows that are alike in a transaction, which it rolls back where one of them was lost.
+func (l *Lease) settleOrUndo(ctx context.Context, whole store.Step, rows int) (bool, error) {
+	tx, err := l.store.Begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	changed, err := tx.Exec(ctx, whole.Statement, whole.N, whole.Args)
+	if err != nil || changed != int64(rows) {
+		if undone := tx.Rollback(); undone != nil {
+			return false, errors.Join(err, undone)
+		}
+		return false, nil // the rows are as they were, and each has an answer of its own
+	}
+	return true, tx.Commit(ctx)
 }

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strconv"
 )
@@ -18,28 +17,41 @@ func arguments(args []any) []any {
 }
 
 // arrayText writes an array as JSON, which database/sql has no other form for: every element is a
-// string or null, bytes are hexadecimal digits.
+// string or null, bytes are hexadecimal digits. What is no UTF-8 stays as it is, so that it never becomes another text.
 func arrayText(list []any) string {
-	elements := make([]*string, len(list))
+	text := make([]byte, 0, 2+20*len(list))
+	text = append(text, '[')
 	for i, element := range list {
-		var text string
+		if i > 0 {
+			text = append(text, ',')
+		}
 		switch v := element.(type) {
 		case nil:
-			continue
+			text = append(text, "null"...)
 		case int64:
-			text = strconv.FormatInt(v, 10)
+			text = append(strconv.AppendInt(append(text, '"'), v, 10), '"')
 		case []byte:
-			text = hex.EncodeToString(v)
+			text = append(hex.AppendEncode(append(text, '"'), v), '"')
 		case string:
-			text = v
+			text = appendString(text, v)
 		default:
 			panic(fmt.Sprintf("an array of %T is bound to a statement", v))
 		}
-		elements[i] = &text
 	}
-	encoded, err := json.Marshal(elements)
-	if err != nil {
-		panic(err) // strings always have a form in JSON
+	return string(append(text, ']'))
+}
+
+func appendString(text []byte, s string) []byte {
+	text = append(text, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"', c == '\\':
+			text = append(text, '\\', c)
+		case c < ' ':
+			text = fmt.Appendf(text, `\u%04x`, c)
+		default:
+			text = append(text, c)
+		}
 	}
-	return string(encoded)
+	return append(text, '"')
 }

@@ -77,6 +77,10 @@ UPDATE "jobs" SET "processed_at" = ?, "locked_until" = NULL WHERE "id" IN (/*lis
 -- list: ?
 -- list binds: id[0]
 
+-- finish: whole
+UPDATE "jobs" SET "processed_at" = ?, "locked_until" = NULL WHERE "locked_until" = ? AND "attempt" = ? AND "id" IN (SELECT value FROM json_each(?));
+-- binds: now, token, count, ids[0]
+
 -- return: lock
 SELECT "id", CAST("locked_until" AS CHAR), "attempt" FROM "jobs" WHERE "id" IN (/*list*/) ORDER BY "id";
 -- list: ?

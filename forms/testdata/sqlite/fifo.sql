@@ -65,6 +65,10 @@ UPDATE "jobs" SET "processed_at" = ?, "locked_until" = NULL WHERE "id" IN (/*lis
 -- list: ?
 -- list binds: id[0]
 
+-- finish: whole
+UPDATE "jobs" SET "processed_at" = ?, "locked_until" = NULL WHERE "locked_until" = ? AND "id" IN (SELECT value FROM json_each(?));
+-- binds: now, token, ids[0]
+
 -- return: lock
 SELECT "id", CAST("locked_until" AS CHAR) FROM "jobs" WHERE "id" IN (/*list*/) ORDER BY "id";
 -- list: ?

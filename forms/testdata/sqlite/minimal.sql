@@ -62,6 +62,10 @@ DELETE FROM "jobs" WHERE "id" IN (/*list*/);
 -- list: ?
 -- list binds: id[0]
 
+-- finish: whole
+DELETE FROM "jobs" WHERE "locked_until" = ? AND "id" IN (SELECT value FROM json_each(?));
+-- binds: token, ids[0]
+
 -- return: lock
 SELECT "id", CAST("locked_until" AS CHAR) FROM "jobs" WHERE "id" IN (/*list*/) ORDER BY "id";
 -- list: ?

@@ -76,6 +76,10 @@ DELETE FROM "jobs" WHERE "id" IN (/*list*/);
 -- list: ?
 -- list binds: id[0]
 
+-- finish: whole
+DELETE FROM "jobs" WHERE "locked_until" = ? AND "attempt" = ? AND "id" IN (SELECT value FROM json_each(?));
+-- binds: token, count, ids[0]
+
 -- return: lock
 SELECT "id", CAST("locked_until" AS CHAR), "attempt" FROM "jobs" WHERE "id" IN (/*list*/) ORDER BY "id";
 -- list: ?

@@ -68,6 +68,12 @@ DELETE FROM "My ""Jobs""" WHERE ("tenant", "order") IN (VALUES /*list*/);
 -- list: (?, ?)
 -- list binds: id[0], id[1]
 
+-- finish: whole
+DELETE FROM "My ""Jobs""" WHERE "Locked Until" = ? AND "select" = ? AND ("tenant", "order") IN (VALUES /*list*/);
+-- binds: token, count
+-- list: (?, ?)
+-- list binds: id[0], id[1]
+
 -- return: lock
 SELECT "tenant", "order", CAST("Locked Until" AS CHAR), "select" FROM "My ""Jobs""" WHERE ("tenant", "order") IN (VALUES /*list*/) ORDER BY "tenant", "order";
 -- list: (?, ?)
