@@ -3,6 +3,8 @@
 package bench
 
 import (
+	"errors"
+	"os"
 	"os/exec"
 	"syscall"
 	"time"
@@ -24,3 +26,10 @@ func endTogether(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 }
+
+// halt stands a process still, and goOn ends that.
+func halt(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }
+func goOn(p *os.Process) error { return p.Signal(syscall.SIGCONT) }
+
+// stop asks a process to end, also one that stands still.
+func stop(p *os.Process) error { return errors.Join(goOn(p), p.Signal(syscall.SIGTERM)) }

@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"errors"
+	"os"
 	"os/exec"
 	"time"
 
@@ -22,3 +24,11 @@ func ownCPU() time.Duration {
 
 // endTogether leaves a command to be killed by itself: there is no signal that asks it and what it has started to end.
 func endTogether(*exec.Cmd) {}
+
+var errHalt = errors.New("several processes begin together by standing still until then, which those of Windows cannot")
+
+func halt(*os.Process) error { return errHalt }
+func goOn(*os.Process) error { return errHalt }
+
+// stop ends a process, which cannot be asked to.
+func stop(p *os.Process) error { return p.Kill() }
