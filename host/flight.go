@@ -9,7 +9,10 @@ import (
 var processStart = time.Now()
 
 // elapsed is the time of the clock of flights. It is never 0.
-func elapsed() time.Duration { return time.Since(processStart) + 1 }
+func elapsed() time.Duration { return since(time.Now()) }
+
+// since is a time by the clock of flights.
+func since(t time.Time) time.Duration { return t.Sub(processStart) + 1 }
 
 // flight is something that may hang, for others to see since when it has been on its way.
 type flight struct{ since atomic.Int64 }

@@ -252,3 +252,25 @@ func TestDeliveriesThatHaveThePoolAreNoReason(t *testing.T) {
 		t.Error("the connection of a delivery is not told from a free one")
 	}
 }
+
+// A probe runs a claim's statements, and takes nothing.
+func TestProbesTakeNothing(t *testing.T) {
+	eachForm(t, func(t *testing.T, db testdb.Database, declared string) {
+		t.Parallel()
+		b := open(t, db, declared+handler(t, "work", "jobs", "max_attempts = 3\ndead_letter = \"dead\""))
+		b.enqueue("jobs", "work", "a", "b")
+		columns := []string{"payload", "name", "attempt"}
+		if strings.Contains(declared, "locked_until") {
+			columns = append(columns, "locked_until")
+		}
+		before := b.rows("jobs", columns...)
+		if err := b.subscriptions()[0].form.Probe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "rows", b.rows("jobs", columns...), before)
+		b.script("ALTER TABLE jobs RENAME TO elsewhere")
+		if err := b.subscriptions()[0].form.Probe(t.Context()); err == nil {
+			t.Error("a table that is not there goes unnoticed")
+		}
+	})
+}

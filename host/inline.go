@@ -380,7 +380,8 @@ func (r *inline) look(ctx context.Context) {
 	for i, answer := range r.form.Extend(bounded, deliveries) {
 		if b := batches[i]; answer.State == forms.Lost && !b.settling.Load() && ctx.Err() == nil {
 			b.interrupt()
-			r.log.Warn("connection lost: its rows went back to their queue while they were in work", "rows", len(b.tasks), "row", deliveries[i].ID.String())
+			r.log.Warn("connection lost: its rows went back to their queue while they were in work",
+				"rows", len(b.tasks), "row", deliveries[i].ID.String(), "attempt", deliveries[i].Attempt)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 // seat is what others may see of a thread at work.
 type seat struct {
 	claim, settlement flight
-	// deadline is that of the thread's call, by the clock of flights, 0 between calls.
+	// deadline is that of the thread's call, as of the host's clock since the process started, 0 between calls.
 	deadline atomic.Int64
 	// memory is the size of the thread's instance after its last call, 0 without one.
 	memory atomic.Int64

@@ -62,7 +62,7 @@ func (s told) under(t *testing.T, parent tracetest.SpanStub, name string) tracet
 func of(span tracetest.SpanStub, key string) string {
 	for _, a := range span.Attributes {
 		if a.Key == attribute.Key(key) {
-			return a.Value.Emit()
+			return a.Value.String()
 		}
 	}
 	return ""

@@ -78,7 +78,7 @@ func (v *vitals) settlements(now time.Duration) (longest time.Duration) {
 	return longest
 }
 
-// stuck is how many threads are in calls that should have ended.
+// stuck is how many threads are in calls that should have ended by then, by the host's clock.
 func (v *vitals) stuck(now time.Duration) (n int) {
 	for i := range v.seats {
 		if v.seats[i].overdue(now) > stuckAfter {
@@ -100,7 +100,8 @@ func (v *vitals) memory() (largest int64) {
 func (s *subscription) ailments(now time.Duration) (list []string) {
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	v := s.vitals
-	if took := v.claims(now); took > hangsAfter && !crowded(s.store, s.connections) {
+	free := !crowded(s.store, s.connections)
+	if took := v.claims(now); took > hangsAfter && free {
 		add("a claim has been on its way for %s: table %s is locked, or the database does not answer", took.Round(time.Second/10), s.table)
 	} else if text, is := v.claim.get(); is {
 		add("rows cannot be claimed: %s", text)
@@ -116,10 +117,10 @@ func (s *subscription) ailments(now time.Duration) (list []string) {
 	} else if ready == 0 && now-bareSince > hangsAfter {
 		add("no thread has an instance")
 	}
-	if stuck := v.stuck(now); stuck > 0 && stuck >= ready {
+	if stuck := v.stuck(since(s.now())); stuck > 0 && stuck >= ready {
 		add("every thread is stuck in a call that should have ended")
 	}
-	if took := v.settlements(now); took > hangsAfter {
+	if took := v.settlements(now); took > hangsAfter && free {
 		add("a settlement has been on its way for %s: rows of table %s are locked, or the database does not answer", took.Round(time.Second/10), s.table)
 	} else if text, is := v.settlement.get(); is && now-time.Duration(v.unsettled.Load()) < settlementNews+s.brake.length() {
 		add("deliveries cannot be settled: %s", text)
@@ -127,8 +128,8 @@ func (s *subscription) ailments(now time.Duration) (list []string) {
 	return list
 }
 
-// crowded reports whether deliveries in work have every connection of the pool, so that a claim waits for one of them to
-// end and for nothing else.
+// crowded reports whether deliveries in work have every connection of the pool, so that everything else waits for one of
+// them to end and for nothing more.
 func crowded(s store.Store, connections chan struct{}) bool {
 	pool, ok := s.(store.Measured)
 	return ok && len(connections) >= pool.Pool().Max

@@ -108,3 +108,20 @@ func TestNoProblemQuotesAnExpansion(t *testing.T) {
 		}
 	}
 }
+
+// What is secret of a URL does not get out in the text of an error.
+func TestMask(t *testing.T) {
+	d := Database{URL: "postgres://app:s3cr%2Ft@db/inbox?sslpassword=k3y", HandlerURL: "mysql://guest:other@db/inbox"}
+	for text, want := range map[string]string{
+		"no password authentication for s3cr/t":             "no password authentication for ***",
+		"dial postgres://app:s3cr%2Ft@db/inbox: k3y, other": "dial postgres://app:***@db/inbox: ***, ***",
+		"connection refused":                                "connection refused",
+	} {
+		if got := d.Mask(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := (Database{URL: "sqlite:inbox.db"}).Mask("busy"); got != "busy" {
+		t.Errorf("%q", got)
+	}
+}

@@ -54,7 +54,7 @@ func (i *Instance) command(ctx context.Context, m *Message) Result {
 		r = failed(failure, what, said)
 	}
 	r.Memory, r.Ticks = c.memory.peak(), c.ticks
-	r.Elapsed = time.Since(start)
+	r.Start, r.Elapsed = start, time.Since(start)
 	if r.Reusable = c.Err() == nil; !r.Reusable {
 		i.broken = failure.String() + ": " + r.Reason
 	}

@@ -39,10 +39,10 @@ func TestCommandsExitCodeIsItsOutcome(t *testing.T) {
 		"exit 3 ":                    {Code: NoOutcome, Failure: Exit, Call: Exit, Reason: "exit code 3"},
 	} {
 		r := i.Handle(t.Context(), &Message{Subscription: "work", ID: []byte("1"), Payload: []byte(input), Timeout: time.Minute})
-		if r.Memory == 0 || r.Ticks == 0 || r.Elapsed == 0 || !r.Reusable {
+		if r.Memory == 0 || r.Ticks == 0 || r.Start.IsZero() || r.Elapsed == 0 || !r.Reusable {
 			t.Errorf("%s: %+v", input, r)
 		}
-		r.Memory, r.Ticks, r.Elapsed, r.Reusable = 0, 0, 0, false
+		r.Memory, r.Ticks, r.Start, r.Elapsed, r.Reusable = 0, 0, time.Time{}, 0, false
 		if r != want {
 			t.Errorf("%s: %+v, want %+v", input, r, want)
 		}

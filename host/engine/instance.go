@@ -194,6 +194,7 @@ type ended struct {
 	reusable bool
 	memory   int64
 	ticks    int64
+	start    time.Time
 	elapsed  time.Duration
 }
 
@@ -207,7 +208,7 @@ func (i *Instance) run(ctx context.Context, start time.Time, f api.Function, tim
 	err := i.invoke(f)
 	cause := c.end()
 
-	e := ended{ticks: i.ticksSince(ticks)}
+	e := ended{ticks: i.ticksSince(ticks), start: start}
 	if e.failure, e.what = i.failure(err, cause); e.failure != None {
 		i.broken = e.failure.String() + ": " + failed(e.failure, e.what, c.said.reason).Reason
 	} else {
@@ -234,7 +235,7 @@ func (i *Instance) result(e *ended, export string, s *said) Result {
 	default:
 		r = s.outcome(e.code)
 	}
-	r.Call, r.Reusable, r.Memory, r.Ticks, r.Elapsed = e.failure, e.reusable, e.memory, e.ticks, e.elapsed
+	r.Call, r.Reusable, r.Memory, r.Ticks, r.Start, r.Elapsed = e.failure, e.reusable, e.memory, e.ticks, e.start, e.elapsed
 	return r
 }
 

@@ -40,6 +40,7 @@ type Result struct {
 	HasDelay bool
 
 	Reason  string        // the guest's own, after a failure preceded by its cause; at most MaxReason bytes each
+	Start   time.Time     // of the call; zero where there was none
 	Elapsed time.Duration // guest and host functions together
 	Memory  int64         // of the instance, in bytes, after the call
 	Ticks   int64         // what the call has run, of all its messages: about one an instruction (package meter)
