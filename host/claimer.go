@@ -244,8 +244,8 @@ func (c *claimer) wait(ctx context.Context, pause time.Duration, signals <-chan 
 	}
 }
 
-// start hands claimed rows to the threads, or gives them back where the threads are on their way home or the handler is
-// paused. Their claim began then by the clock of flights.
+// start hands claimed rows to the threads, or gives them back where the threads are on their way home or the handler
+// is paused. Their claim began then by the clock of flights.
 func (s *subscription) start(rows []*forms.Delivery, began time.Duration, permit chan struct{}) {
 	if len(rows) == 0 {
 		return

@@ -40,7 +40,7 @@ func (r *reloading) resumeWork() {
 // A handler that is paused finishes its calls, gives back what it has not started, and claims nothing until it is
 // resumed; its neighbour does not notice.
 func TestPause(t *testing.T) {
-	for _, keys := range []string{"claim = 8", "claim = 8\nby_key = true"} {
+	for _, keys := range []string{"claim = 3", "claim = 3\nby_key = true"} {
 		t.Run(keys, func(t *testing.T) {
 			eachForm(t, func(t *testing.T, db testdb.Database, tables string) {
 				if strings.Contains(keys, "by_key") && !strings.Contains(tables, "partition_key") {

@@ -29,6 +29,16 @@ for folder in guest-sdk/javascript {guest-sdk/conformance,examples/wasm/webhook}
 	fi
 done
 
+# What drives a browser over the dashboard, in the versions of its lock file. The browser is Debian's.
+if [ ! -d host/web/browser/node_modules ]; then
+	if ! has npm; then
+		echo "install.sh: npm is missing: install Node.js first" >&2
+		exit 1
+	fi
+	echo "== npm ci in host/web/browser"
+	(cd host/web/browser && npm ci --no-audit --no-fund --loglevel=error)
+fi
+
 # A Zig, as its packages on npm have it. What is left out is for C and C++.
 zig=0.14.0-dev.2456
 zig_sum=f632265d14f26e087ed76ccba44e0983963a4cd06898ac62593c424c2311c72eaa23d801ab0dd59bc4999a71e06a4c45fab2b420d3c99b6f778aa3af69f1de2b
@@ -63,6 +73,7 @@ has wat2wasm && has wasm-objdump || packages+=(wabt)
 # For guests: C and C++, and a Rust with a standard library for WebAssembly, whose own linker has to be of its age.
 has clang-14 && has wasm-ld-14 || packages+=(clang-14 lld-14)
 has g++ || packages+=(g++)
+has chromium || packages+=(chromium)
 # For the engine of JavaScript: a C library.
 [ -f /usr/lib/wasm32-wasi/libc.a ] && [ -f /usr/lib/llvm-14/lib/clang/14.0.6/lib/wasi/libclang_rt.builtins-wasm32.a ] || packages+=(wasi-libc libclang-rt-14-dev-wasm32)
 [ -d /usr/lib/rustlib/wasm32-unknown-unknown ] || packages+=(rustc cargo libstd-rust-dev-wasm32)

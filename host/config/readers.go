@@ -97,14 +97,6 @@ func optionalPath(dst *string) reader {
 	}
 }
 
-func secret(dst *Secret) reader {
-	return func(p *parser, n *node) {
-		if s, ok := p.text(n); ok {
-			*dst = Secret(s)
-		}
-	}
-}
-
 func boolean(dst *bool) reader {
 	return func(p *parser, n *node) {
 		if b, ok := n.scalar.(bool); ok {

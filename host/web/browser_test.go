@@ -29,6 +29,7 @@ func TestPage(t *testing.T) {
 		audits bool // by axe, which takes longest, and does not depend on the database
 	}{{"sqlite", testdb.SQLite, true}, {"postgres", testdb.Postgres, false}} {
 		t.Run(database.name, func(t *testing.T) {
+			t.Parallel()
 			f := openPage(t, database.url(t))
 			options, err := json.Marshal(map[string]any{
 				"url": f.url, "token": secretToken, "chromium": tool(t, "chromium"), "audits": database.audits, "screenshots": os.Getenv(screenshots),
@@ -103,6 +104,7 @@ func (f *fixture) drive(script *exec.Cmd) {
 	defer producing.Wait()
 	defer rest()
 	last := "the start"
+	began := time.Now()
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		var line struct{ SQL, Step string }
@@ -112,6 +114,7 @@ func (f *fixture) drive(script *exec.Cmd) {
 		}
 		if line.Step != "" {
 			last = line.Step
+			f.t.Logf("%6.1f s: %s", time.Since(began).Seconds(), last)
 			continue
 		}
 		answer, err := json.Marshal(f.ask(line.SQL))
@@ -133,7 +136,7 @@ func tail(text io.Reader) string {
 // ask runs a statement of the script.
 func (f *fixture) ask(sql string) string {
 	if strings.HasPrefix(sql, "SELECT") {
-		return f.query(sql)
+		return f.query("WITH answer (value) AS (" + sql + ") SELECT CAST(value AS TEXT) FROM answer")
 	}
 	f.script(sql)
 	return ""

@@ -263,10 +263,6 @@ func header(name, value string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set(name, value) }
 }
 
-func without(name string) func(*http.Request) {
-	return func(r *http.Request) { r.Header.Del(name) }
-}
-
 func called(host string) func(*http.Request) { return func(r *http.Request) { r.Host = host } }
 
 func equal[T any](t testing.TB, what string, got, want T) {

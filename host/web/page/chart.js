@@ -1,9 +1,10 @@
 import { svg, attribute } from "./dom.js"
-import { window } from "./history.js"
 
 const width = 200
 const height = 40
 const pad = 2
+// shortest is how much time a chart shows, in seconds, before there is more to show.
+const shortest = 60
 
 // Chart is a line over the last minutes. It is a picture with words: what it shows last is written beside it.
 export class Chart {
@@ -18,10 +19,11 @@ export class Chart {
   // draw shows the values of points; format puts a value into words, and least is the value that the top is at least.
   draw(points, value, format, least) {
     const now = points.at(-1)?.at ?? 0
+    const span = Math.max(shortest, now - (points[0]?.at ?? 0))
     const has = (p) => value(p) !== null && value(p) !== Infinity
     const known = points.filter(has)
     const top = Math.max(least, ...known.map(value))
-    const x = (p) => (width - pad - ((now - p.at) / window) * (width - 2 * pad)).toFixed(1)
+    const x = (p) => (width - pad - ((now - p.at) / span) * (width - 2 * pad)).toFixed(1)
     const y = (p) => (height - pad - (value(p) / top) * (height - 3 * pad)).toFixed(1)
     let line = ""
     let area = ""

@@ -29,7 +29,7 @@ export function seconds(s) {
   if (s < 0.001) return `${Math.max(1, Math.round(s * 1e6))} µs`
   if (s < 0.01) return `${(s * 1000).toFixed(1)} ms`
   if (s < 1) return `${Math.round(s * 1000)} ms`
-  if (s < 10) return `${s.toFixed(1)} s`
+  if (s < 10 && !Number.isInteger(s)) return `${s.toFixed(1)} s`
   if (s < 120) return `${Math.round(s)} s`
   if (s < 2 * 3600) return `${Math.round(s / 60)} min`
   if (s < 48 * 3600) return `${Math.round(s / 3600)} h`
@@ -56,5 +56,6 @@ export function moment(iso) {
 // since is how long ago something was, or how far off it is.
 export function since(iso) {
   const s = (Date.now() - new Date(iso)) / 1000
+  if (Math.abs(s) < 1) return "just now"
   return s >= 0 ? `${seconds(Math.round(s))} ago` : `in ${seconds(Math.round(-s))}`
 }

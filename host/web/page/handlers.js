@@ -35,7 +35,7 @@ const figures = [
     small: (h) => {
       if (!h.depth) return "not counted yet"
       const parts = [`${format.count(h.depth.due)} due`, `${format.count(h.depth.delayed)} delayed`]
-      if (h.depth.oldest_age_seconds !== null) parts.push(`oldest ${format.seconds(Math.round(h.depth.oldest_age_seconds))}`)
+      if (h.depth.oldest_age_seconds >= 1) parts.push(`oldest ${format.seconds(Math.round(h.depth.oldest_age_seconds))}`)
       return parts.join(" · ")
     },
   },
@@ -58,7 +58,7 @@ const figures = [
     alarm: (p) => p.failing !== null && p.failing >= 0.05,
   },
   {
-    name: "Time in the handler, p95",
+    name: "Time, p95",
     value: (p) => p.p95,
     format: format.seconds,
     least: 0.001,
@@ -77,7 +77,8 @@ class Card {
     this.where = el("p", { class: "quiet" })
     this.chip = el("span", { class: "chip" })
     this.threads = el("span", { class: "quiet" })
-    this.meter = el("meter", { min: 0 })
+    this.full = el("span")
+    this.meter = el("span", { class: "meter", "aria-hidden": "true" }, this.full)
     this.button = el("button", { type: "button", click: () => this.toggle() })
     this.dead = el("a", { class: "chip bad" })
     this.charts = figures.map((figure) => {
@@ -102,9 +103,7 @@ class Card {
     text(this.chip, handler.paused ? "Paused" : "Running")
     attribute(this.chip, "class", `chip ${handler.paused ? "warn" : "good"}`)
     text(this.threads, `${handler.busy} of ${format.plural(handler.threads, "thread")} busy`)
-    attribute(this.meter, "max", handler.threads)
-    attribute(this.meter, "value", handler.busy)
-    attribute(this.meter, "aria-label", `Busy threads of ${handler.handler}`)
+    this.full.style.width = `${(100 * handler.busy) / handler.threads}%`
     text(this.button, handler.paused ? "Resume" : "Pause")
     attribute(this.button, "aria-label", `${handler.paused ? "Resume" : "Pause"} ${handler.handler}`)
     show(this.button, state.session.may_change)

@@ -1,7 +1,7 @@
 // What a handler has done lately, from the counts of successive answers.
 
 // window is how far the charts look back, and settled what a rate is taken over, in seconds.
-export const window = 300
+const window = 300
 const settled = 10
 const minute = 60
 
