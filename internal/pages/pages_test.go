@@ -34,6 +34,7 @@ func docs(t *testing.T) []string {
 
 var (
 	named = regexp.MustCompile("`([a-z0-9/-]+)` (Test\\w+(?:,\\s+Test\\w+)*)")
+	code  = regexp.MustCompile("`[^`]*`")
 	tests = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 )
 
@@ -72,8 +73,8 @@ func TestNamedTestsAreThere(t *testing.T) {
 				}
 			}
 		}
-		// A name that stands behind no package would be checked by nobody.
-		loose := named.ReplaceAllString(text, "")
+		// A name that stands behind no package would be checked by nobody. In a command it is one of many.
+		loose := code.ReplaceAllString(named.ReplaceAllString(text, ""), "")
 		if m := regexp.MustCompile(`\bTest[A-Z]\w+`).FindString(loose); m != "" {
 			t.Errorf("%s: %s stands behind no package", path, m)
 		}
