@@ -170,3 +170,19 @@ func TestManifestsFitTogether(t *testing.T) {
 		t.Errorf("the cache is %s, and mounted are %v", cfg.Runtime.CacheDir, mounts)
 	}
 }
+
+// The image's program is built with the flags of a release.
+func TestImageIsBuiltLikeARelease(t *testing.T) {
+	image, release := page(t, "deploy/docker/Dockerfile"), page(t, "scripts/release.sh")
+	for _, flags := range []string{"-trimpath -buildvcs=false", `-ldflags "-s -w -X $command.release=$`, `-X $command.commit=$`,
+		"command=github.com/inbox-wasm/inbox-wasm/cmd/inbox-wasm/command", "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0"} {
+		for name, text := range map[string]string{"the Dockerfile": image, "scripts/release.sh": release} {
+			if !strings.Contains(text, flags) {
+				t.Errorf("%s has no %s", name, flags)
+			}
+		}
+	}
+	if !strings.Contains(image, "\nFROM scratch\n") || !strings.Contains(image, "ca-certificates.crt") || !strings.Contains(image, "\nUSER 65532:65532\n") {
+		t.Error("the image is not from scratch, without certificates, or run as root")
+	}
+}
