@@ -8,8 +8,8 @@ scripts/install.sh
 scripts/check.sh
 echo "== go test, beside private servers"
 # What has goroutines is tested under the race detector. The commands, whose processes the end-to-end tests run under it, and the
-# guests and the meter, which mostly compile and start nothing, are not: WebAssembly's compiler takes seven times as long there.
-plain='/(cmd|examples|guest-sdk|meter)(/|$)'
+# guests, the meter and the model, which mostly compile or search and start nothing, are not: WebAssembly's compiler takes seven times as long there.
+plain='/(cmd|examples|guest-sdk|meter|model)(/|$)'
 go run ./internal/testserver -- go test -timeout 15m $(go list ./... | grep -E "$plain")
 go run ./internal/testserver -- go test -race -timeout 15m $(go list ./... | grep -v -E "$plain")
 echo "== the oldest PostgreSQL, where it can be fetched"

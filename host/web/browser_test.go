@@ -23,6 +23,7 @@ const screenshots = "INBOX_SCREENSHOTS"
 
 // The page in a browser, with everything that can be done on it: browser/test.mjs is what is done.
 func TestPage(t *testing.T) {
+	t.Parallel()
 	for _, database := range []struct {
 		name   string
 		url    func(testing.TB) string

@@ -97,6 +97,8 @@ func run(ctx context.Context, length time.Duration, rate int) (err error) {
 			break
 		}
 		if err := report.sample(ctx, n, all); err != nil {
+			stop()
+			working.Wait()
 			return err
 		}
 	}
@@ -126,7 +128,7 @@ func (r *report) sample(ctx context.Context, n int, all []*soak) error {
 	}
 	names := []string{"heap, KiB", "goroutines", "descriptors"}
 	values := []float64{float64(m.HeapAlloc) / 1024, float64(runtime.NumGoroutine()), float64(len(descriptors))}
-	handled := int64(0)
+	var handled, lost, unsettled int64
 	for _, s := range all {
 		if err := s.purge(ctx); err != nil {
 			return err
@@ -140,13 +142,11 @@ func (r *report) sample(ctx context.Context, n int, all []*soak) error {
 		for _, form := range s.forms {
 			c := s.service.Counts(form)
 			handled += c.Acked + c.Delayed + c.DeadLettered
-			if c.Lost+c.Unsettled > 0 {
-				return fmt.Errorf("%s, %s: %d lost and %d unsettled", s.name, form, c.Lost, c.Unsettled)
-			}
+			lost, unsettled = lost+c.Lost, unsettled+c.Unsettled
 		}
 	}
 	r.names, r.rows = names, append(r.rows, values)
-	fmt.Fprintf(os.Stderr, "%s %d/%d handled %d", time.Now().Format(time.TimeOnly), n, samples, handled)
+	fmt.Fprintf(os.Stderr, "%s %d/%d %d handled, %d lost, %d unsettled", time.Now().Format(time.TimeOnly), n, samples, handled, lost, unsettled)
 	for i, name := range names {
 		fmt.Fprintf(os.Stderr, ", %s %.0f", name, values[i])
 	}

@@ -64,11 +64,10 @@ func (p *program) runServe(ctx context.Context, untilEmpty, watch bool) (err err
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, server.Close()) }()
 	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty, Traces: provider,
 		Build: readVersions().build(), Launched: manager.ready})
 	if err != nil {
-		return err
+		return errors.Join(err, server.Close())
 	}
 	reloads.service = service
 	server.Attach(service)

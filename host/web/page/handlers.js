@@ -10,7 +10,7 @@ import * as format from "./format.js"
 export class HandlersView {
   constructor() {
     this.list = el("div", { class: "handlers" })
-    this.empty = el("p", { class: "quiet" }, "Waiting for the first answer.")
+    this.empty = el("p", { class: "quiet" })
     this.element = el("section", { "aria-label": "Handlers" }, el("h1", { class: "hidden" }, "Handlers"), this.empty, this.list)
   }
 
@@ -20,6 +20,7 @@ export class HandlersView {
 
   update() {
     show(this.empty, !state.view)
+    text(this.empty, state.problem || "Waiting for the first answer.")
     keyed(this.list, state.view?.handlers ?? [], (h) => h.handler, () => new Card())
   }
 }
