@@ -1,8 +1,12 @@
-.PHONY: build check test test-versions matrix bench bench-meter languages
+.PHONY: build release check test test-versions matrix bench bench-meter languages
 
 # The program itself, as bin/inbox-wasm.
 build:
 	go build -o bin/inbox-wasm ./cmd/inbox-wasm
+
+# What a release consists of, for every system, in dist/: scripts/reproducible.sh shows that it has the same bytes wherever it is built.
+release:
+	scripts/release.sh
 
 # Format, vet and lint.
 check:

@@ -30,6 +30,9 @@ func (s *Service) Run(ctx context.Context, abort <-chan struct{}) error {
 		return err
 	}
 	s.phase.Store(int32(serving))
+	if s.options.Launched != nil {
+		s.options.Launched()
+	}
 	ended := make(chan struct{})
 	var hurrying sync.WaitGroup
 	hurrying.Go(func() { r.hurryAfter(s.options.Config.Runtime.DrainTimeout, abort, ended) })

@@ -31,6 +31,8 @@ type Options struct {
 	Databases []databases.Database
 	// UntilEmpty ends the service when every queue is empty.
 	UntilEmpty bool
+	// Launched is called when every subscription runs; nil is nothing.
+	Launched func()
 	// Now is the host's clock; nil is the system's.
 	Now func() time.Time
 	// Traces takes the spans of deliveries; nil is none, which costs nothing.

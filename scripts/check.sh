@@ -20,6 +20,11 @@ go vet ./...
 GOOS=wasip1 GOARCH=wasm go vet "${guests[@]}"
 go -C bench/river vet ./...
 
+echo "== go build, for other systems"
+for os in darwin windows; do
+	CGO_ENABLED=0 GOOS=$os GOARCH=amd64 go build -o /dev/null ./cmd/inbox-wasm
+done
+
 echo "== staticcheck"
 # Built first, because `go tool` would build it for wasm too.
 go build -modfile=tools/go.mod -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck

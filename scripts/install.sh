@@ -57,6 +57,15 @@ if ! has zig && [ ! -x tools/zig/zig ]; then
 	mv "$download/zig" tools/zig
 fi
 
+# Prometheus's tool that checks and tests alerts, from its package, which would start a service.
+if ! has promtool && [ ! -x tools/promtool ] && has apt-get; then
+	echo "== unpacking promtool in tools"
+	download=$(mktemp -d)
+	(cd "$download" && { apt-get -q download prometheus || { apt-get -q update && apt-get -q download prometheus; }; } && dpkg -x prometheus_*.deb .) </dev/null
+	mv "$download/usr/bin/promtool" tools/promtool
+	rm -rf "$download"
+fi
+
 packages=()
 has mariadbd && has mariadb-install-db || packages+=(mariadb-server-core mariadb-client-core)
 has pgbouncer || packages+=(pgbouncer)

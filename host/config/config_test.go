@@ -181,6 +181,16 @@ handlers.work = { module = "work.wasm", table = "jobs" }
 	}
 }
 
+// Without a name there is no cache, and a relative one starts at the file's directory.
+func TestCacheDir(t *testing.T) {
+	for text, want := range map[string]string{`""`: "", `"cache"`: filepath.Join("etc", "cache")} {
+		c, err := Parse(filepath.Join("etc", "inbox.toml"), []byte("runtime.cache_dir = "+text+"\ndatabase.url = \"sqlite:a.db\"\n"), env())
+		if err != nil || c.Runtime.CacheDir != want {
+			t.Errorf("%s: %v, %v", text, c, err)
+		}
+	}
+}
+
 func TestSyntaxErrorIsOneProblem(t *testing.T) {
 	for _, test := range []struct {
 		name, data string

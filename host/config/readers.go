@@ -86,6 +86,17 @@ func filePath(dst *string) reader {
 	}
 }
 
+// optionalPath takes an empty text for none.
+func optionalPath(dst *string) reader {
+	return func(p *parser, n *node) {
+		if s, ok := n.scalar.(string); ok && s == "" {
+			*dst = ""
+			return
+		}
+		filePath(dst)(p, n)
+	}
+}
+
 func boolean(dst *bool) reader {
 	return func(p *parser, n *node) {
 		if b, ok := n.scalar.(bool); ok {

@@ -22,7 +22,7 @@ const LevelTrace = slog.LevelDebug - 4
 
 func runtimeKeys(r *Runtime) keys {
 	return keys{
-		{"cache_dir", filePath(&r.CacheDir)},
+		{"cache_dir", optionalPath(&r.CacheDir)},
 		{"drain_timeout", duration(&r.DrainTimeout, 0)},
 		{"listen_http", address(&r.ListenHTTP)},
 		{"http_token", token(&r.HTTPToken)},

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"syscall"
 	"time"
 )
 
@@ -27,8 +26,7 @@ func (b *bench) beside(p Program) func(context.Context, *queue, int) (drained, e
 		cmd := exec.CommandContext(ctx, "sh", "-c", p.Command)
 		cmd.Env = append(os.Environ(), "BENCH_URL="+b.URL, "BENCH_ROWS="+strconv.Itoa(b.Rows), "BENCH_PAYLOAD="+strconv.Itoa(b.Payload),
 			"BENCH_WORKERS="+strconv.Itoa(workers), fmt.Sprintf("BENCH_SECONDS=%g", b.Limit.Seconds()))
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+		endTogether(cmd)
 		cmd.WaitDelay = stopTimeout
 		cmd.Stderr = os.Stderr
 		answer, err := cmd.Output()

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/inbox-wasm/inbox-wasm/dialect"
@@ -39,14 +38,14 @@ func (b *bench) processes(n int) contestant {
 			}
 			children = append(children, c)
 		}
-		if err := signalAll(children, syscall.SIGSTOP); err != nil {
+		if err := each(children, halt); err != nil {
 			return d, err
 		}
 		if err := t.db.fill(ctx, t); err != nil {
-			return d, errors.Join(fmt.Errorf("fill the table %s: %w", tableName, err), signalAll(children, syscall.SIGCONT))
+			return d, errors.Join(fmt.Errorf("fill the table %s: %w", tableName, err), each(children, goOn))
 		}
 		before, began := childrenCPU(children), b.start()
-		if err := signalAll(children, syscall.SIGCONT); err != nil {
+		if err := each(children, goOn); err != nil {
 			return d, err
 		}
 		left, err := t.drained(ctx)
@@ -130,15 +129,15 @@ func (b *bench) spawn(ctx context.Context, f Form, workers int) (*child, error) 
 
 // end stops the process.
 func (c *child) end() error {
-	err := errors.Join(c.cmd.Process.Signal(syscall.SIGCONT), c.cmd.Process.Signal(syscall.SIGTERM))
+	err := stop(c.cmd.Process)
 	<-c.gone
 	return errors.Join(err, c.cmd.Wait())
 }
 
-func signalAll(children []*child, s syscall.Signal) error {
+func each(children []*child, do func(*os.Process) error) error {
 	var errs []error
 	for _, c := range children {
-		errs = append(errs, c.cmd.Process.Signal(s))
+		errs = append(errs, do(c.cmd.Process))
 	}
 	return errors.Join(errs...)
 }

@@ -9,8 +9,6 @@ import (
 	"runtime"
 	"strconv"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // counts are what a database counts of itself, absent where it does not.
@@ -69,15 +67,6 @@ func (d *drained) count(ctx context.Context, db database, before counts) error {
 	}
 	d.counts = counts{difference(before.transactions, after.transactions), difference(before.sessions, after.sessions)}
 	return nil
-}
-
-// ownCPU is what this process has used, in the kernel too.
-func ownCPU() time.Duration {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		panic(err) // it is asked about itself
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // tick is a unit of /proc on Linux.

@@ -63,6 +63,7 @@ BENCH_PAYLOAD, BENCH_WORKERS and BENCH_SECONDS and prints {"rows": n, "seconds":
 	flags.IntSliceVar(&o.Processes, "processes", nil, "processes of the host that share a drain, such as 1,2,4,8, in the place of the loops")
 	flags.StringVar(&o.Module, "module", "", "the handler; default: one in C that parses the payload")
 	flags.StringArrayVar(&f.beside, "beside", nil, "another program that takes turns, as NAME=COMMAND; may be repeated")
+	_ = c.RegisterFlagCompletionFunc("form", cobra.FixedCompletions([]string{"all", "lease", "row-lock", "advisory"}, cobra.ShellCompDirectiveNoFileComp))
 	return p.withJSON(c)
 }
 

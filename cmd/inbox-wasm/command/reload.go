@@ -21,6 +21,7 @@ type reloader struct {
 	program *program
 	service *host.Service
 	log     *slog.Logger
+	manager *supervisor
 	config  *config.Config // as it was last read
 	// asked are the answers that those wait for who have asked for a reload.
 	asked chan chan<- reloadAnswer
@@ -80,20 +81,32 @@ func (r *reloader) run(ctx context.Context, hangups <-chan os.Signal, watch bool
 	}
 }
 
-func (r *reloader) reload(ctx context.Context) (what host.Reloaded, err error) {
-	cfg, err := r.program.load()
-	if err == nil {
-		r.config = cfg
-		if what, err = r.service.Reload(ctx, cfg); err == nil {
-			r.log.Info("reloaded", "changed", what.Changed, "added", what.Added, "removed", what.Removed, "kept", what.Kept)
-			return what, nil
-		}
-	}
+func (r *reloader) reload(ctx context.Context) (host.Reloaded, error) {
+	r.manager.reloading()
+	what, err := r.replace(ctx)
 	if ctx.Err() != nil {
 		return what, err // the service stops
 	}
+	r.manager.reloaded(err)
+	if err == nil {
+		return what, nil
+	}
 	for line := range strings.Lines(err.Error()) {
 		r.log.Error("not reloaded, what runs goes on: " + strings.TrimSpace(line))
+	}
+	return what, err
+}
+
+// replace puts to work what has changed.
+func (r *reloader) replace(ctx context.Context) (host.Reloaded, error) {
+	cfg, err := r.program.load()
+	if err != nil {
+		return host.Reloaded{}, err
+	}
+	r.config = cfg
+	what, err := r.service.Reload(ctx, cfg)
+	if err == nil {
+		r.log.Info("reloaded", "changed", what.Changed, "added", what.Added, "removed", what.Removed, "kept", what.Kept)
 	}
 	return what, err
 }

@@ -71,6 +71,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, own ...datab
 	return exitFailed
 }
 
+// Root is the program's tree of commands, for what describes it.
+func Root() *cobra.Command { return (&program{}).root() }
+
 func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "inbox-wasm",
@@ -93,6 +96,8 @@ func (p *program) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.AddCommand(p.serve(), p.check(), p.schema(), p.enqueue(), p.invoke(),
 		p.stats(), p.peek(), p.redrive(), p.purge(), p.cancel(), p.pause(), p.resume(), p.new(), p.bench(), p.version())
+	_ = root.MarkPersistentFlagFilename("config", "toml") // the one error is a flag that is not there
+	p.completeAll(root)
 	return root
 }
 

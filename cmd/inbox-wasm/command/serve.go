@@ -57,12 +57,15 @@ func (p *program) runServe(ctx context.Context, untilEmpty, watch bool) (err err
 		return err
 	}
 	defer flush()
-	reloads := &reloader{program: p, log: log, config: cfg, asked: make(chan chan<- reloadAnswer)}
+	manager := newSupervisor(log)
+	manager.starting()
+	reloads := &reloader{program: p, log: log, manager: manager, config: cfg, asked: make(chan chan<- reloadAnswer)}
 	server, err := p.listen(cfg, log, reloads)
 	if err != nil {
 		return err
 	}
-	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty, Traces: provider, Build: readVersions().build()})
+	service, err := host.Open(stop, host.Options{Config: cfg, Log: log, Databases: p.databases, UntilEmpty: untilEmpty, Traces: provider,
+		Build: readVersions().build(), Launched: manager.ready})
 	if err != nil {
 		return errors.Join(err, server.Close())
 	}
@@ -74,9 +77,11 @@ func (p *program) runServe(ctx context.Context, untilEmpty, watch bool) (err err
 	running, ended := context.WithCancel(stop)
 	var reloading sync.WaitGroup
 	reloading.Go(func() { reloads.run(running, hangups, watch) })
+	watched := manager.watch(stop, cfg.Runtime.DrainTimeout, service)
 	err = service.Run(stop, abort)
 	ended()
 	reloading.Wait()
+	watched()
 	if err != nil {
 		return err
 	}

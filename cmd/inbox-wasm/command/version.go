@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
 
@@ -10,9 +11,13 @@ import (
 	"github.com/inbox-wasm/inbox-wasm/host"
 )
 
-// release is the version that a release build sets with -ldflags
-// "-X github.com/inbox-wasm/inbox-wasm/cmd/inbox-wasm/command.release=..".
-var release = "dev"
+// release and commit are what a release build sets with -ldflags
+// "-X github.com/inbox-wasm/inbox-wasm/cmd/inbox-wasm/command.release=..". Without a commit it is what Go knows of the
+// folder that it built in.
+var (
+	release = "dev"
+	commit  string
+)
 
 type versions struct {
 	Version string `json:"version"`
@@ -45,14 +50,14 @@ func (v versions) build() host.Build {
 }
 
 func readVersions() versions {
-	v := versions{Version: release, Commit: "unknown", Engine: "wazero", ABI: abi.Module}
+	v := versions{Version: release, Commit: cmp.Or(commit, "unknown"), Engine: "wazero", ABI: abi.Module}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
 	}
 	v.Go = info.GoVersion
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
+		if s.Key == "vcs.revision" && commit == "" {
 			v.Commit = s.Value
 		}
 	}

@@ -1,0 +1,2 @@
+// Package pages tests the documentation: that the tests, texts, metrics and pages that it names are there.
+package pages
